@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Unwinding of user-space stacks: the map.
+ *
+ * One direction of knowledge, from the top down; no file knows one above it:
+ *
+ *   deferred.c	clients, triggers, cookies
+ *   deliver.c	the work before the return to user space
+ *   walk.c	one frame after another, the methods of each type, end reasons
+ *   fp.c	from a frame to its caller with the frame pointer
+ *   tables.c	from a frame to its caller with the rule of an SFrame table
+ *   area.c	what is mapped at an address
+ *   section.c	the SFrame table of a mapped ELF file, and its bytes
+ *   sframe*.c	bytes to rule, pure
+ *
+ * What a step may return, the same in all of them:
+ *
+ *   0			the frame is the caller's now
+ *   UNWIND_OUTERMOST	there is no caller
+ *   -ENOENT		no table covers the PC
+ *   -EBADMSG		the table, or its entry for the PC, is unusable
+ *   -EFAULT		the stack or a table cannot be read
+ *   -ELOOP		the caller's frame would be nonsense
+ *   -ENXIO		a register that the rule needs is not known
+ *   -E2BIG		the walk has used up its budget
+ *   -EINTR		current is to be killed, and should have waited for memory
+ */
+#ifndef _KERNEL_UNWIND_INTERNAL_H
+#define _KERNEL_UNWIND_INTERNAL_H
+
+#include <linux/bits.h>
+#include <linux/unwind_user.h>
+#include <linux/unwind_user_entry.h>
+
+#include "sframe.h"
+
+struct file;
+struct mm_struct;
+struct pt_regs;
+
+/* deferred.c, deliver.c */
+
+/* unwind_task::state: a bit for each client, and three flags. */
+#define UNWINDER_MAX_CLIENTS	60
+#define UNWIND_CLIENTS		GENMASK_ULL(UNWINDER_MAX_CLIENTS - 1, 0)
+#define UNWIND_RUNNING		BIT_ULL(61)
+#define UNWIND_GATE		BIT_ULL(62)
+static_assert(UNWIND_LIVE == BIT_ULL(UNWINDER_MAX_CLIENTS));
+static_assert(sizeof(struct unwind_task) <= 64);
+
+#define UNWIND_COOKIE_CPU_SHIFT	48
+#define UNWIND_COOKIE_COUNT	GENMASK_ULL(UNWIND_COOKIE_CPU_SHIFT - 1, 0)
+
+/**
+ * unwind_cookie_after - the cookie that a CPU gives out after another one
+ * @cookie: the last one, or the CPU's initial value, its number in the CPU bits
+ *
+ * The count wraps within its own bits and leaves out 0, so that no cookie is 0.
+ */
+static inline u64 unwind_cookie_after(u64 cookie)
+{
+	u64 count = (cookie + 1) & UNWIND_COOKIE_COUNT;
+
+	return (cookie & ~UNWIND_COOKIE_COUNT) | (count ?: 1);
+}
+
+extern struct unwinder_client __rcu *unwinder_clients[UNWINDER_MAX_CLIENTS];
+
+static inline enum unwind_path unwinder_path(const struct unwinder_client *client)
+{
+	return client->type == USER_UNWIND_FP ? UNWIND_PATH_FP : UNWIND_PATH_SFRAME;
+}
+
+/* area.c */
+
+/**
+ * struct unwind_table - what is known about the table for a mapping
+ * @error:	0 if the rest is valid, -ENOENT if there is no table that can be
+ *		used, -EAGAIN if nobody has looked yet
+ * @section:	the table, in the address space of the ELF file
+ * @offset:	where in the file it starts
+ * @size:	bytes, an upper bound
+ * @bias:	difference of an address in memory and in the ELF file
+ * @text_start:	first address of the mapped segment, in the ELF file
+ * @text_end:	end of it
+ */
+struct unwind_table {
+	int			error;
+	struct sframe_section	section;
+	u64			offset;
+	u64			size;
+	u64			bias;
+	u64			text_start;
+	u64			text_end;
+};
+
+/**
+ * struct unwind_area - a mapping that the walk met
+ * @start:	first address
+ * @end:	end of it, 0 for a free element
+ * @exec:	instructions may be fetched from it
+ * @file:	the mapped file if it is one with instructions; a reference is
+ *		held until the walk ends
+ * @pgoff:	page of @file that is mapped at @start
+ * @table:	see there
+ */
+struct unwind_area {
+	unsigned long		start;
+	unsigned long		end;
+	bool			exec;
+	struct file		*file;
+	unsigned long		pgoff;
+	struct unwind_table	table;
+};
+
+#define UNWIND_NR_AREAS		8
+
+/* walk.c */
+
+#define UNWIND_OUTERMOST	1
+
+/*
+ * Rows that one walk may look at. A function of 512 frames' worth of ordinary
+ * code has some thousands.
+ */
+#define UNWIND_ROW_BUDGET	65536
+
+/**
+ * struct unwind_frame - where the walk stands
+ * @ip:		instruction pointer
+ * @sp:		stack pointer
+ * @fp:		frame pointer
+ * @fp_known:	@fp is what the frame's own code sees
+ * @exact:	@ip is the next instruction, not the one behind a call
+ * @regs:	all registers of this frame, NULL if only the above are known
+ */
+struct unwind_frame {
+	unsigned long		ip;
+	unsigned long		sp;
+	unsigned long		fp;
+	bool			fp_known;
+	bool			exact;
+	const struct pt_regs	*regs;
+};
+
+/**
+ * struct unwind_walk - a walk under way
+ * @frame:	the frame that it has reached
+ * @word:	bytes of an address
+ * @rows:	what is left of %UNWIND_ROW_BUDGET
+ * @mm:		what it walks in, that of current
+ * @areas:	mappings met so far
+ * @victim:	element of @areas to be replaced next
+ */
+struct unwind_walk {
+	struct unwind_frame	frame;
+	unsigned int		word;
+	unsigned int		rows;
+	struct mm_struct	*mm;
+	struct unwind_area	areas[UNWIND_NR_AREAS];
+	unsigned int		victim;
+};
+
+/**
+ * struct unwind_stack - frames of a walk that is over
+ * @cookie:	the stack that it walked, 0 for none
+ * @entries:	instruction pointers, innermost first
+ * @room:	number of entries that fit
+ * @nr:		number of entries
+ * @first_fp:	first entry found with a frame pointer, @nr if there is none
+ * @limit:	the walk was to end after so many entries
+ * @end:	why it ended
+ * @guess:	frame pointers were allowed where no table is
+ * @guessed:	one was tried
+ */
+struct unwind_stack {
+	u64			cookie;
+	unsigned long		*entries;
+	unsigned int		room;
+	unsigned int		nr;
+	unsigned int		first_fp;
+	unsigned int		limit;
+	enum user_unwind_end	end;
+	bool			guess;
+	bool			guessed;
+};
+
+/**
+ * struct unwind_space - room for the walks of one task
+ * @stacks:	frames of the last walk of each path
+ * @walk:	scratch; too large for the kernel stack of a task that is about
+ *		to fault
+ */
+struct unwind_space {
+	struct unwind_stack	stacks[UNWIND_NR_PATHS];
+	struct unwind_walk	walk;
+};
+
+void unwind_walk(struct unwind_walk *walk, struct unwind_stack *stack,
+		 enum unwind_path path);
+bool unwind_must_not_wait(void);
+int unwind_read_word(struct unwind_walk *walk, unsigned long addr,
+		     unsigned long *value);
+
+/* fp.c */
+
+#ifdef CONFIG_UNWIND_USER_FP
+int unwind_step_fp(struct unwind_walk *walk);
+#else
+static inline int unwind_step_fp(struct unwind_walk *walk) { return -ENOENT; }
+#endif
+
+/* tables.c, section.c */
+
+#ifdef CONFIG_UNWIND_USER_SFRAME
+int unwind_step_sframe(struct unwind_walk *walk);
+
+int unwind_table_find(struct unwind_area *area, struct unwind_table *table);
+int unwind_table_lookup(const struct unwind_area *area, u64 pc,
+			struct sframe_rule *rule, unsigned int *rows);
+#else
+static inline int unwind_step_sframe(struct unwind_walk *walk) { return -ENOENT; }
+#endif
+
+/* area.c */
+
+struct unwind_area *unwind_area_find(struct unwind_walk *walk, unsigned long addr);
+void unwind_areas_put(struct unwind_walk *walk);
+
+#endif /* _KERNEL_UNWIND_INTERNAL_H */

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A walk: from the registers of current, one frame after another, to the
+ * outermost frame, the limit, or what keeps it from going on.
+ */
+#include <linux/ptrace.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task_stack.h>
+#include <linux/uaccess.h>
+#include <asm/unwind_user.h>
+
+#include "internal.h"
+
+/**
+ * unwind_must_not_wait - is current on its way out?
+ *
+ * A task that is to be killed must not wait for memory, which a user-space file
+ * system may never deliver. What is resident can still be read.
+ */
+bool unwind_must_not_wait(void)
+{
+	return fatal_signal_pending(current) || (current->flags & PF_EXITING);
+}
+
+static int read_user(unsigned long addr, unsigned int word, unsigned long *value)
+{
+	u32 value32;
+	int ret;
+
+	if (word == sizeof(u32)) {
+		ret = get_user(value32, (u32 __user *)addr);
+		*value = value32;
+		return ret;
+	}
+	return get_user(*value, (unsigned long __user *)addr);
+}
+
+/**
+ * unwind_read_word - read an address from the stack
+ * @walk: the walk
+ * @addr: where it stands
+ * @value: where it goes
+ *
+ * Context: May sleep, with no lock held.
+ * Return: 0, -EFAULT or -EINTR.
+ */
+int unwind_read_word(struct unwind_walk *walk, unsigned long addr,
+		     unsigned long *value)
+{
+	int ret;
+
+	if (likely(!unwind_must_not_wait()))
+		return read_user(addr, walk->word, value);
+
+	pagefault_disable();
+	ret = read_user(addr, walk->word, value);
+	pagefault_enable();
+	return ret ? -EINTR : 0;
+}
+
+static void start_walk(struct unwind_walk *walk)
+{
+	struct pt_regs *regs = task_pt_regs(current);
+
+	*walk = (struct unwind_walk) {
+		.frame = {
+			.ip		= instruction_pointer(regs),
+			.sp		= user_stack_pointer(regs),
+			.fp		= frame_pointer(regs),
+			.fp_known	= true,
+			.exact		= true,
+			.regs		= regs,
+		},
+		.word	= unwind_user_word(regs),
+		.rows	= UNWIND_ROW_BUDGET,
+		.mm	= current->mm,
+	};
+}
+
+/*
+ * From the frame to its caller, with the first method that has something to say
+ * about the PC.
+ */
+static int take_step(struct unwind_walk *walk, struct unwind_stack *stack,
+		     enum unwind_path path)
+{
+	int ret;
+
+	if (path == UNWIND_PATH_SFRAME) {
+		ret = unwind_step_sframe(walk);
+		if (ret != -ENOENT || !stack->guess)
+			return ret;
+		stack->guessed = true;
+	}
+
+	ret = unwind_step_fp(walk);
+	if (!ret)
+		stack->first_fp = min(stack->first_fp, stack->nr);
+	return ret;
+}
+
+static enum user_unwind_end end_reason(int step)
+{
+	switch (step) {
+	case UNWIND_OUTERMOST:	return USER_UNWIND_END_OUTERMOST;
+	case -ENOENT:		return USER_UNWIND_END_NO_TABLE;
+	case -EBADMSG:		return USER_UNWIND_END_MALFORMED;
+	case -ELOOP:		return USER_UNWIND_END_NO_PROGRESS;
+	case -ENXIO:		return USER_UNWIND_END_REGISTER;
+	case -E2BIG:		return USER_UNWIND_END_BUDGET;
+	case -EINTR:		return USER_UNWIND_END_KILLED;
+	case -ENOMEM:		return USER_UNWIND_END_NO_MEMORY;
+	default:		return USER_UNWIND_END_UNREADABLE;
+	}
+}
+
+/**
+ * unwind_walk - walk the user-space stack of current
+ * @walk: scratch
+ * @stack: where the frames go; entries, room, limit and guess are set, limit is
+ *	not 0 and there is room for it
+ * @path: how to walk
+ *
+ * Every step moves the stack pointer up, and the number of frames is limited, so
+ * it ends on any stack.
+ *
+ * Context: Task context with no lock held, user registers saved. May sleep.
+ */
+void unwind_walk(struct unwind_walk *walk, struct unwind_stack *stack,
+		 enum unwind_path path)
+{
+	int ret;
+
+	start_walk(walk);
+	stack->guessed = false;
+	stack->first_fp = UINT_MAX;
+	stack->nr = 0;
+
+	for (;;) {
+		stack->entries[stack->nr++] = walk->frame.ip;
+
+		ret = take_step(walk, stack, path);
+		if (ret) {
+			stack->end = end_reason(ret);
+			break;
+		}
+		if (stack->nr == stack->limit) {
+			stack->end = USER_UNWIND_END_LIMIT;
+			break;
+		}
+	}
+
+	stack->first_fp = min(stack->first_fp, stack->nr);
+	unwind_areas_put(walk);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A chain of calls through three objects. Each of its functions stands in a
+ * section of its own, whose bounds tell to which function an address belongs.
+ */
+#ifndef _CHAIN_H
+#define _CHAIN_H
+
+typedef long (*chain_callback_t)(void);
+
+/**
+ * struct chain_range - the code of one function
+ * @start:	first byte
+ * @end:	first byte behind it
+ */
+struct chain_range {
+	const char *start;
+	const char *end;
+};
+
+#define CHAIN_FUNCTION(name)	__attribute__((noinline, section("chain_" #name)))
+
+#define CHAIN_RANGE(name)						\
+	({								\
+		extern const char __start_chain_##name[]		\
+			__attribute__((visibility("hidden")));		\
+		extern const char __stop_chain_##name[]			\
+			__attribute__((visibility("hidden")));		\
+									\
+		(struct chain_range) {					\
+			__start_chain_##name, __stop_chain_##name	\
+		};							\
+	})
+
+/*
+ * Put a value into the frame pointer register that is no frame pointer, as code
+ * that needs the register does.
+ */
+#ifdef CHAIN_FP
+#define spoil_frame_pointer()	asm volatile("" ::: "memory")
+#else
+#define spoil_frame_pointer()	asm volatile("mov $0x5fa4e, %%ebp" ::: "rbp", "memory")
+#endif
+
+/* libchain.so */
+long chain_call_plugin(long (*plugin)(chain_callback_t), chain_callback_t callback);
+struct chain_range chain_library_range(void);
+
+#endif /* _CHAIN_H */
