@@ -18,17 +18,17 @@ struct chain_range {
 	const char *end;
 };
 
-#define CHAIN_FUNCTION(name)	__attribute__((noinline, section("chain_" #name)))
+#define CHAIN_FUNCTION(name)	__attribute__((noinline, section("text_of_" #name)))
 
 #define CHAIN_RANGE(name)						\
 	({								\
-		extern const char __start_chain_##name[]		\
+		extern const char __start_text_of_##name[]		\
 			__attribute__((visibility("hidden")));		\
-		extern const char __stop_chain_##name[]			\
+		extern const char __stop_text_of_##name[]			\
 			__attribute__((visibility("hidden")));		\
 									\
 		(struct chain_range) {					\
-			__start_chain_##name, __stop_chain_##name	\
+			__start_text_of_##name, __stop_text_of_##name	\
 		};							\
 	})
 
