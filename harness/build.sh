@@ -4,7 +4,8 @@
 # Sourced after lib.sh by what builds from the kernel tree.
 #
 #   kernel_tree            print the tree with the series applied
-#   tree_id TREE [PATH]    print the git id of what TREE (below PATH) holds now
+#   tree_id TREE [PATHSPEC]...
+#                          print a key of the files of TREE that git selects
 #   build_root             print the Debian root to build in
 #   toolchain_id ROOT      print a key of the packages in ROOT
 #   in_build TREE OUT CMD...
@@ -32,12 +33,13 @@ kernel_tree()
 # The content of the work tree, committed or not: what will be compiled.
 tree_id()
 {
-	local tree=$1 path=${2:-} index
+	local tree=$1 index
+	shift
 
 	index=$(git -C "$tree" rev-parse --path-format=absolute --git-path index)
 	cp -p "$index" "$index.$$"
 	GIT_INDEX_FILE=$index.$$ git -C "$tree" add -A
-	GIT_INDEX_FILE=$index.$$ git -C "$tree" write-tree ${path:+--prefix="$path/"}
+	GIT_INDEX_FILE=$index.$$ git -C "$tree" ls-files -s -- "$@" | content_key
 	rm -f "$index.$$"
 }
 
