@@ -8,6 +8,7 @@
 #   skip NAME REASON    one test that cannot run here
 #   finish_tests        print the plan; the last line of every test
 #   $tmp                an empty directory, removed in the end
+#   $area               what the tests are about, repo if not set otherwise
 
 # shellcheck source=harness/lib.sh
 . "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../lib.sh"
@@ -17,6 +18,7 @@ HERE=$HARNESS/tests
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 output=$tmp/.output
+area=repo
 tests=0
 # shellcheck disable=SC2034 # for the tests
 rc=0
@@ -39,14 +41,14 @@ check()
 
 	tests=$((tests + 1))
 	"$@" || how='not ok'
-	printf '%s %d - repo/%s\n' "$how" "$tests" "$name"
+	printf '%s %d - %s/%s\n' "$how" "$tests" "$area" "$name"
 	[[ $how == ok ]] || sed 's/^/# /' "$output"
 }
 
 skip()
 {
 	tests=$((tests + 1))
-	printf 'ok %d - repo/%s # SKIP %s\n' "$tests" "$1" "$2"
+	printf 'ok %d - %s/%s # SKIP %s\n' "$tests" "$area" "$1" "$2"
 }
 
 finish_tests() { printf '1..%d\n' "$tests"; }
