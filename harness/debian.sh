@@ -19,7 +19,7 @@ debian_mirror()
 	[[ -n $mirror ]] || mirror=$(
 		apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(REPO_URI)' \
 			'Created-By: Packages' |
-			sed -n 's/^Debian|Debian|//p' | head -n 1)
+			sed -n 's/^Debian|Debian|//p' | sed -n 1p)
 	[[ -n $mirror ]] || die 'apt on this machine knows no Debian mirror:' \
 		'add one to /etc/apt/sources.list.d and run apt-get update,' \
 		'or name one in UNWIND_MIRROR'

@@ -13,6 +13,8 @@
 #   as_root CMD...         run CMD as root, with sudo if need be
 #   cache_dir              print the cache directory, made if need be
 #   with_lock NAME CMD...  run CMD while no other run holds NAME
+#   under_lock NAME "$@"   go on only while no other run holds NAME: the script is
+#                          started anew with it
 #   finish X.partial X     put a finished file or directory in place
 #   content_key            first 16 hex digits of the sha256 of stdin
 #
@@ -119,4 +121,14 @@ with_lock()
 	rc=$_rc
 	exec {fd}>&-
 	return "$rc"
+}
+
+under_lock()
+{
+	local name=$1 rc=0
+	shift
+
+	[[ " ${UNWIND_HELD:-} " != *" $name "* ]] || return 0
+	with_lock "$name" "$0" "$@" || rc=$?
+	exit "$rc"
 }

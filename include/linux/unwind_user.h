@@ -37,8 +37,8 @@ enum user_unwind_type {
  * @USER_UNWIND_END_NO_TABLE:	no table covers the PC of the last frame
  * @USER_UNWIND_END_MALFORMED:	the table entry for the last frame is unusable
  * @USER_UNWIND_END_UNREADABLE:	the stack, or a table, could not be read
- * @USER_UNWIND_END_NO_PROGRESS: the caller's frame would not lie above the
- *				last one, or would not lie in the same stack
+ * @USER_UNWIND_END_NO_PROGRESS: the caller's frame would be nonsense: not above
+ *				the last one, or returned to from no code
  * @USER_UNWIND_END_REGISTER:	a rule needs a register that is not known
  * @USER_UNWIND_END_BUDGET:	the walk cost more than one walk may
  * @USER_UNWIND_END_KILLED:	a fatal signal is pending and the next step would

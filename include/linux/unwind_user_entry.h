@@ -22,14 +22,15 @@ void unwind_task_init(struct task_struct *task);
 void unwind_task_exit(void);
 void unwind_gate_shut(void);
 void unwind_gate_open(void);
+void unwind_exit_late(void);
 
 /**
  * unwind_exit_to_user_mode - end the life of the current cookie
  *
- * The stack that the cookie names is about to run on. A request that an NMI
- * made after the last look at the task's work keeps its cookie: the interrupt
- * that the NMI sent itself delivers it, before the next instruction of user
- * space or very few later.
+ * The stack that the cookie names is about to run on. A request that was made
+ * after the last look at the task's work keeps its cookie: an interrupt delivers
+ * it, before the next instruction of user space or very few later. An NMI that
+ * comes after this sends itself that interrupt.
  *
  * Context: Last step of a return to user space, interrupts off.
  */
@@ -40,8 +41,9 @@ static __always_inline void unwind_exit_to_user_mode(void)
 	if (!static_branch_unlikely(&unwinder_in_use))
 		return;
 
-	if (unlikely(atomic64_read(&current->unwind.state)))
-		atomic64_try_cmpxchg(&current->unwind.state, &live, 0);
+	if (unlikely(atomic64_read(&current->unwind.state)) &&
+	    !atomic64_try_cmpxchg(&current->unwind.state, &live, 0))
+		unwind_exit_late();
 }
 
 #else

@@ -188,38 +188,63 @@ static void perf_unwind_callback(struct unwinder_client *client,
 	perf_iterate_sb(output_deferred_callchain, &chain, NULL);
 }
 
+/* Marker and cookie count as contexts; a marker without cookie says nothing. */
+static int ask_for_stack(struct perf_event *event,
+			 struct perf_callchain_entry_ctx *ctx)
+{
+	u64 cookie;
+	int err;
+
+	if (ctx->contexts + 2 > sysctl_perf_event_max_contexts_per_stack)
+		return -ENOSPC;
+
+	err = unwinder_trigger(&client_of(event)->client, &cookie);
+	if (err)
+		return err;
+
+	perf_callchain_store_context(ctx, PERF_CONTEXT_USER_DEFERRED);
+	perf_callchain_store_context(ctx, cookie);
+
+	return 0;
+}
+
 /**
- * perf_unwind_defer - ask for the user part of a callchain
+ * perf_unwind_defer - append the user part of a callchain, or what stands for it
  * @event:	event with attr.defer_callchain, sampled in current, which is a
  *		user task
  * @ctx:	the callchain so far
+ * @regs:	user registers of current
  *
- * Appends the marker and the cookie that stand for the user part. Both count as
- * contexts: where there is no room for the two, nothing is asked for, since a
- * marker without cookie says nothing.
+ * As a rule that is the marker and the cookie of the stack that comes later. If
+ * the unwinder refuses, what can be had at once is the frame that the registers
+ * name, and for a client of frame pointers the chain that they form. For another
+ * client that would be a guess which nothing in the sample tells from the truth.
  *
  * Context: Any context, NMI included.
- * Return: true if the user part comes later; false if it does not and @ctx is
- *	   as it was.
+ * Return: true if @ctx has the user part; false if it is as it was, and the chain
+ *	   of frame pointers may follow.
  */
 bool perf_unwind_defer(struct perf_event *event,
-		       struct perf_callchain_entry_ctx *ctx)
+		       struct perf_callchain_entry_ctx *ctx,
+		       const struct pt_regs *regs)
 {
-	u64 cookie;
+	int err;
 
 	/* These registers are the host's, the sample is not. */
 	if (perf_guest_state())
 		return false;
 
-	if (ctx->contexts + 2 > sysctl_perf_event_max_contexts_per_stack)
+	err = ask_for_stack(event, ctx);
+	if (!err)
+		return true;
+	if (event->attr.unwind_type == PERF_UNWIND_TYPE_FP)
 		return false;
 
-	if (unwinder_trigger(&client_of(event)->client, &cookie))
-		return false;
-
-	perf_callchain_store_context(ctx, PERF_CONTEXT_USER_DEFERRED);
-	perf_callchain_store_context(ctx, cookie);
-
+	/* In the middle of execve() the registers are those of another program. */
+	if (err != -EAGAIN) {
+		perf_callchain_store_context(ctx, PERF_CONTEXT_USER);
+		perf_callchain_store(ctx, instruction_pointer(regs));
+	}
 	return true;
 }
 

@@ -7,6 +7,8 @@
  * callbacks run in an RCU read-side critical section.
  */
 #include <linux/bitops.h>
+#include <linux/irq_work.h>
+#include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/task_work.h>
@@ -52,6 +54,12 @@ static bool stack_serves(const struct unwind_stack *stack, u64 cookie,
 	       (stack->guess || !request->guess);
 }
 
+/*
+ * Charged to who is watched, who must not be killed for it: an attempt that fails
+ * costs one stack.
+ */
+#define GFP_UNWIND	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
 static bool make_room(struct unwind_stack *stack, unsigned int entries)
 {
 	if (stack->room >= entries)
@@ -59,8 +67,7 @@ static bool make_room(struct unwind_stack *stack, unsigned int entries)
 
 	kvfree(stack->entries);
 	stack->room = 0;
-	stack->entries = kvmalloc_array(entries, sizeof(*stack->entries),
-					GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	stack->entries = kvmalloc_array(entries, sizeof(*stack->entries), GFP_UNWIND);
 	if (stack->entries)
 		stack->room = entries;
 	return stack->entries;
@@ -77,8 +84,7 @@ static const struct unwind_stack *get_stack(struct unwind_task *unwind,
 	struct unwind_stack *stack;
 
 	if (!unwind->space)
-		unwind->space = kzalloc(sizeof(*unwind->space),
-					GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+		unwind->space = kzalloc(sizeof(*unwind->space), GFP_UNWIND);
 	if (!unwind->space)
 		return NULL;
 
@@ -155,8 +161,6 @@ static void unwind_deliver(enum unwind_path path)
 	unsigned int slot;
 	u64 cookie;
 
-	/* In this order: what an NMI adds in between is queued once more. */
-	clear_bit(path, &unwind->queued);
 	request = gather_request(atomic64_fetch_or(UNWIND_RUNNING, &unwind->state), path);
 
 	if (request.clients) {
@@ -169,14 +173,46 @@ static void unwind_deliver(enum unwind_path path)
 	atomic64_andnot(UNWIND_RUNNING, &unwind->state);
 }
 
+/*
+ * The bit says that the work is linked in the list of the task, which only its run
+ * ends; a work that is queued twice makes a ring of the list. It is cleared first:
+ * what an NMI asks for from here on is queued once more.
+ */
+static void run_path(enum unwind_path path)
+{
+	clear_bit(path, &current->unwind.queued);
+	unwind_deliver(path);
+}
+
 static void unwind_work_sframe(struct callback_head *work)
 {
-	unwind_deliver(UNWIND_PATH_SFRAME);
+	run_path(UNWIND_PATH_SFRAME);
 }
 
 static void unwind_work_fp(struct callback_head *work)
 {
-	unwind_deliver(UNWIND_PATH_FP);
+	run_path(UNWIND_PATH_FP);
+}
+
+static void interrupt_user_mode(struct irq_work *work)
+{
+	/* The way in and out of the interrupt is what it is for. */
+}
+
+static DEFINE_PER_CPU(struct irq_work, late_work) =
+	IRQ_WORK_INIT_HARD(interrupt_user_mode);
+
+/**
+ * unwind_exit_late - a request came after the last look at the task's work
+ *
+ * The interrupt that this asks for comes before the first instruction of user
+ * space, where the stack is still the one that was asked for, and delivers it.
+ *
+ * Context: Last step of a return to user space, interrupts off.
+ */
+void unwind_exit_late(void)
+{
+	irq_work_queue(this_cpu_ptr(&late_work));
 }
 
 /**
@@ -194,8 +230,8 @@ void unwind_task_init(struct task_struct *task)
  * unwind_gate_shut - the stack of current is about to be replaced
  *
  * Delivers what was accepted, and accepts nothing until unwind_gate_open(). A
- * work may still be queued; it will find nothing to do. What is accepted later
- * is about another stack and gets another cookie.
+ * work may still be queued; it finds what is accepted later, which is about
+ * another stack and gets another cookie, or nothing to do.
  *
  * Context: Task context with no lock held, and with the user registers and the
  * mm that are to go. May sleep.

@@ -45,7 +45,7 @@ struct pt_regs;
 #define UNWIND_CLIENTS		GENMASK_ULL(UNWINDER_MAX_CLIENTS - 1, 0)
 #define UNWIND_RUNNING		BIT_ULL(61)
 #define UNWIND_GATE		BIT_ULL(62)
-static_assert(UNWIND_LIVE == BIT_ULL(UNWINDER_MAX_CLIENTS));
+static_assert(BIT_ULL(UNWINDER_MAX_CLIENTS) == UNWIND_LIVE);
 static_assert(sizeof(struct unwind_task) <= 64);
 
 #define UNWIND_COOKIE_CPU_SHIFT	48

@@ -37,32 +37,72 @@ static bool can_read(const struct file *file)
 	return shmem_mapping(mapping) || mapping->a_ops->read_folio;
 }
 
-/* The folio with page @index, read in if that does not have to wait. */
-static struct folio *get_folio(struct file *file, pgoff_t index)
+/* May its bytes be copied? A page that memory failed for must not be touched. */
+static bool can_copy(const struct folio *folio)
 {
-	struct address_space *mapping = file->f_mapping;
+	return folio_test_uptodate(folio) && !folio_test_hwpoison(folio) &&
+	       !(folio_test_large(folio) && folio_test_has_hwpoisoned(folio));
+}
+
+static struct folio *checked(struct folio *folio)
+{
+	if (IS_ERR(folio) || can_copy(folio))
+		return folio;
+	folio_put(folio);
+	return ERR_PTR(-EIO);
+}
+
+/* The folio with page @index if it is there, after a read that is under way. */
+static struct folio *get_cached(struct address_space *mapping, pgoff_t index)
+{
 	struct folio *folio;
 
 	folio = filemap_get_folio(mapping, index);
-	if (!IS_ERR(folio)) {
-		if (folio_test_uptodate(folio))
-			return folio;
+	if (IS_ERR(folio) || can_copy(folio))
+		return folio;
+
+	if (unwind_must_not_wait() || folio_wait_locked_killable(folio)) {
 		folio_put(folio);
+		return ERR_PTR(-EINTR);
 	}
+	return checked(folio);
+}
+
+/*
+ * The folio with page @index, read in if that does not have to wait. A reader
+ * that is at the mercy of a user-space file system must be able to be killed:
+ * ->read_folio() may not care, so all that can be read by readahead is.
+ */
+static struct folio *get_folio(struct file *file, pgoff_t index)
+{
+	struct address_space *mapping = file->f_mapping;
+	struct file_ra_state readahead;
+	struct folio *folio;
+
+	folio = get_cached(mapping, index);
+	if (!IS_ERR(folio) || PTR_ERR(folio) == -EINTR)
+		return folio;
 	if (unwind_must_not_wait())
 		return ERR_PTR(-EINTR);
+
 	if (shmem_mapping(mapping))
-		return shmem_read_folio(mapping, index);
+		return checked(shmem_read_folio(mapping, index));
+
+	file_ra_state_init(&readahead, mapping);
+	page_cache_sync_readahead(mapping, &readahead, file, index, 1);
+	folio = get_cached(mapping, index);
+	if (!IS_ERR(folio) || PTR_ERR(folio) == -EINTR)
+		return folio;
 
 	filemap_invalidate_lock_shared(mapping);
 	folio = read_mapping_folio(mapping, index, file);
 	filemap_invalidate_unlock_shared(mapping);
-	return folio;
+	return checked(folio);
 }
 
 /*
  * Copy @len bytes at @pos. What a transient failure hides is not "no table": it
- * ends this walk only.
+ * ends this walk only. -ERANGE says that the file is too short.
  */
 static int read_file(struct file *file, u64 pos, void *dst, size_t len)
 {
@@ -71,7 +111,7 @@ static int read_file(struct file *file, u64 pos, void *dst, size_t len)
 	u64 end;
 
 	if (check_add_overflow(pos, len, &end) || end > i_size_read(file_inode(file)))
-		return -EFAULT;
+		return -ERANGE;
 
 	while (len) {
 		folio = get_folio(file, pos >> PAGE_SHIFT);
@@ -196,13 +236,12 @@ int unwind_table_find(struct unwind_area *area, struct unwind_table *table)
 		return -ENOENT;
 
 	ret = read_headers(area, table);
-	if (ret)
-		return ret;
-
-	source = file_table(area, table);
-	ret = sframe_open(&table->section, &source.bytes, table->section.addr,
-			  UNWIND_USER_SFRAME_ABI);
-	return ret == -EOPNOTSUPP ? -ENOENT : ret;
+	if (!ret) {
+		source = file_table(area, table);
+		ret = sframe_open(&table->section, &source.bytes,
+				  table->section.addr, UNWIND_USER_SFRAME_ABI);
+	}
+	return ret == -EOPNOTSUPP || ret == -ERANGE ? -ENOENT : ret;
 }
 
 /**
@@ -213,7 +252,8 @@ int unwind_table_find(struct unwind_area *area, struct unwind_table *table)
  * @rows: how many rows may be looked at, is counted down
  *
  * Context: May sleep.
- * Return: 0, an error of the reader, -EFAULT or -EINTR.
+ * Return: 0, an error of the reader, -EFAULT or -EINTR. A file that ends before
+ * its table does is -EBADMSG.
  */
 int unwind_table_lookup(const struct unwind_area *area, u64 pc,
 			struct sframe_rule *rule, unsigned int *rows)
@@ -225,7 +265,7 @@ int unwind_table_lookup(const struct unwind_area *area, u64 pc,
 
 	ret = sframe_find(&table->section, &source.bytes, pc - table->bias, rule, rows);
 	if (ret)
-		return ret;
+		return ret == -ERANGE ? -EBADMSG : ret;
 
 	/* A table speaks for the text it came with, not for the whole space. */
 	if (rule->func_start < table->text_start ||

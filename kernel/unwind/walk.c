@@ -4,6 +4,7 @@
  * outermost frame, the limit, or what keeps it from going on.
  */
 #include <linux/ptrace.h>
+#include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
@@ -49,8 +50,10 @@ int unwind_read_word(struct unwind_walk *walk, unsigned long addr,
 {
 	int ret;
 
-	if (likely(!unwind_must_not_wait()))
-		return read_user(addr, walk->word, value);
+	if (likely(!unwind_must_not_wait())) {
+		ret = read_user(addr, walk->word, value);
+		return ret && unwind_must_not_wait() ? -EINTR : ret;
+	}
 
 	pagefault_disable();
 	ret = read_user(addr, walk->word, value);
@@ -148,6 +151,7 @@ void unwind_walk(struct unwind_walk *walk, struct unwind_stack *stack,
 			stack->end = USER_UNWIND_END_LIMIT;
 			break;
 		}
+		cond_resched();
 	}
 
 	stack->first_fp = min(stack->first_fp, stack->nr);

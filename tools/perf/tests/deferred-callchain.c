@@ -227,7 +227,8 @@ static int write_other(struct test *test, const struct step *step)
 		break;
 	}
 
-	id_size = perf_event__synthesize_id_sample((__u64 *)((char *)&event + size), SAMPLE_TYPE, &sample);
+	id_size = perf_event__synthesize_id_sample((__u64 *)((char *)&event + size),
+						   SAMPLE_TYPE, &sample);
 	event.header.type = step->type;
 	event.header.misc = step->misc | PERF_RECORD_MISC_USER;
 	event.header.size = size + id_size;

@@ -2,7 +2,10 @@
 #ifndef _ASM_X86_UNWIND_USER_H
 #define _ASM_X86_UNWIND_USER_H
 
+#include <linux/array_size.h>
+#include <linux/nospec.h>
 #include <linux/sframe.h>
+#include <linux/stddef.h>
 #include <asm/ptrace.h>
 
 /* SFrame tables of 64-bit code; there are none for 32-bit code. */
@@ -30,25 +33,31 @@ static inline unsigned int unwind_user_word(const struct pt_regs *regs)
 static inline bool unwind_user_reg(const struct pt_regs *regs, unsigned int reg,
 				   unsigned long *value)
 {
-	switch (reg) {
-	case 0:  *value = regs->ax;  return true;
-	case 1:  *value = regs->dx;  return true;
-	case 2:  *value = regs->cx;  return true;
-	case 3:  *value = regs->bx;  return true;
-	case 4:  *value = regs->si;  return true;
-	case 5:  *value = regs->di;  return true;
-	case 6:  *value = regs->bp;  return true;
-	case 7:  *value = regs->sp;  return true;
-	case 8:  *value = regs->r8;  return true;
-	case 9:  *value = regs->r9;  return true;
-	case 10: *value = regs->r10; return true;
-	case 11: *value = regs->r11; return true;
-	case 12: *value = regs->r12; return true;
-	case 13: *value = regs->r13; return true;
-	case 14: *value = regs->r14; return true;
-	case 15: *value = regs->r15; return true;
-	default: return false;
-	}
+	static const u16 offsets[] = {
+		[0]	= offsetof(struct pt_regs, ax),
+		[1]	= offsetof(struct pt_regs, dx),
+		[2]	= offsetof(struct pt_regs, cx),
+		[3]	= offsetof(struct pt_regs, bx),
+		[4]	= offsetof(struct pt_regs, si),
+		[5]	= offsetof(struct pt_regs, di),
+		[6]	= offsetof(struct pt_regs, bp),
+		[7]	= offsetof(struct pt_regs, sp),
+		[8]	= offsetof(struct pt_regs, r8),
+		[9]	= offsetof(struct pt_regs, r9),
+		[10]	= offsetof(struct pt_regs, r10),
+		[11]	= offsetof(struct pt_regs, r11),
+		[12]	= offsetof(struct pt_regs, r12),
+		[13]	= offsetof(struct pt_regs, r13),
+		[14]	= offsetof(struct pt_regs, r14),
+		[15]	= offsetof(struct pt_regs, r15),
+	};
+
+	if (reg >= ARRAY_SIZE(offsets))
+		return false;
+	/* The number comes from a file. */
+	reg = array_index_nospec(reg, ARRAY_SIZE(offsets));
+	*value = *(unsigned long *)((void *)regs + offsets[reg]);
+	return true;
 }
 
 #endif /* _ASM_X86_UNWIND_USER_H */

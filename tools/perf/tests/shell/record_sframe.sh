@@ -111,7 +111,8 @@ test_pipe() {
 	local name="Callchains in a pipe"
 
 	perf record -o - -e cpu-clock:u --call-graph sframe perf test -w leafloop 2> /dev/null |
-		perf inject -b 2> /dev/null | perf script -i - -F ip,sym 2> /dev/null > "$dir/script"
+		perf inject -b 2> /dev/null |
+		perf script -i - -F ip,sym 2> /dev/null > "$dir/script"
 	tr '\n' ' ' < "$dir/script" | grep -E -q "leaf[[:space:]]+[[:xdigit:]]+ parent" ||
 		fail "$name" "no chain from leaf to parent"
 	echo "$name [Done]"

@@ -36,14 +36,16 @@ struct chain_range {
  * Put a value into the frame pointer register that is no frame pointer, as code
  * that needs the register does.
  */
-#ifdef CHAIN_FP
-#define spoil_frame_pointer()	asm volatile("" ::: "memory")
-#else
-#define spoil_frame_pointer()	asm volatile("mov $0x5fa4e, %%ebp" ::: "rbp", "memory")
+static inline __attribute__((always_inline)) void spoil_frame_pointer(void)
+{
+#ifndef CHAIN_FP
+	asm volatile("mov $0x5fa4e, %%ebp" ::: "rbp", "memory");
 #endif
+}
 
 /* libchain.so */
-long chain_call_plugin(long (*plugin)(chain_callback_t), chain_callback_t callback);
+long chain_call_plugin(long (*plugin)(chain_callback_t callback),
+		       chain_callback_t callback);
 struct chain_range chain_library_range(void);
 
 #endif /* _CHAIN_H */

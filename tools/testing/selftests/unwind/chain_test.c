@@ -34,7 +34,7 @@ static long CHAIN_FUNCTION(callback) callback(void)
 	return ret;
 }
 
-static long CHAIN_FUNCTION(program) call_chain(long (*plugin)(chain_callback_t))
+static long CHAIN_FUNCTION(program) call_chain(long (*plugin)(chain_callback_t callback))
 {
 	long ret;
 
@@ -56,7 +56,7 @@ static bool in_range(__u64 ip, struct chain_range range)
 FIXTURE(chain)
 {
 	struct chain_range ranges[NR_FUNCTIONS];
-	long (*plugin)(chain_callback_t);
+	long (*plugin)(chain_callback_t callback);
 	struct perf_stack stack;
 	void *object;
 };
@@ -124,7 +124,7 @@ TEST_F(chain, functions_in_order)
 	ASSERT_EQ(1, self->stack.nr_samples);
 	ASSERT_EQ(1, self->stack.nr_records);
 	ASSERT_NE(0, record->cookie);
-	ASSERT_EQ(self->stack.cookies[0], record->cookie);
+	ASSERT_EQ(self->stack.samples[0].cookie, record->cookie);
 
 	ASSERT_LT(NR_FUNCTIONS, record->nr);
 	for (i = 0; i < NR_FUNCTIONS; i++) {
@@ -159,12 +159,42 @@ TEST_F(chain, cookie_names_one_entry)
 	ASSERT_FALSE(stack->broken);
 	ASSERT_EQ(4, stack->nr_samples);
 	ASSERT_EQ(2, stack->nr_records);
-	EXPECT_EQ(stack->cookies[0], stack->cookies[1]);
-	EXPECT_EQ(stack->cookies[2], stack->cookies[3]);
-	EXPECT_NE(stack->cookies[0], stack->cookies[2]);
-	EXPECT_EQ(stack->cookies[0], stack->records[0].cookie);
-	EXPECT_EQ(stack->cookies[2], stack->records[1].cookie);
+	EXPECT_EQ(stack->samples[0].cookie, stack->samples[1].cookie);
+	EXPECT_EQ(stack->samples[2].cookie, stack->samples[3].cookie);
+	EXPECT_NE(stack->samples[0].cookie, stack->samples[2].cookie);
+	EXPECT_EQ(stack->samples[0].cookie, stack->records[0].cookie);
+	EXPECT_EQ(stack->samples[2].cookie, stack->records[1].cookie);
 	EXPECT_EQ(stack->records[0].nr, stack->records[1].nr);
+}
+
+/*
+ * While a stack is delivered nothing more is accepted. A sample of that time has
+ * the frame that is certain, and no guess beyond it, unless frame pointers are
+ * what was asked for.
+ */
+TEST_F(chain, refused_sample_has_no_guess)
+{
+	struct perf_stack_options options = {
+		.events	= { "syscalls/sys_enter_getppid" },
+		.probe	= "perf_unwind_callback",
+		.type	= variant->type,
+	};
+	const struct perf_stack_sample *refused = &self->stack.samples[1];
+
+	open_stack(_metadata, &self->stack, &options);
+	call_chain(self->plugin);
+	perf_stack_read(&self->stack);
+
+	ASSERT_FALSE(self->stack.broken);
+	ASSERT_EQ(2, self->stack.nr_samples);
+	ASSERT_EQ(1, self->stack.nr_records);
+	EXPECT_NE(0, self->stack.samples[0].cookie);
+	EXPECT_EQ(0, refused->cookie);
+	if (variant->type == PERF_UNWIND_TYPE_FP) {
+		EXPECT_LE(NR_FUNCTIONS, refused->nr);
+	} else {
+		EXPECT_EQ(1, refused->nr);
+	}
 }
 
 /* The innermost entries are kept, and it is said that there were more. */
@@ -205,14 +235,17 @@ static void CHAIN_FUNCTION(exec) become_true(int start)
 	_exit(2);
 }
 
-/* execve() delivers the stack that it was called with, not that of the new program. */
-TEST_F(chain, exec_delivers_the_old_stack)
+/*
+ * execve() delivers the stack that it was called with. What is asked for after it,
+ * before the return to user space, is that of the new program.
+ */
+TEST_F(chain, exec_has_two_stacks)
 {
 	struct perf_stack_options options = {
-		.events	= { "syscalls/sys_enter_execve" },
+		.events	= { "syscalls/sys_enter_execve", "syscalls/sys_exit_execve" },
 		.type	= variant->type,
 	};
-	const struct perf_stack_record *record = &self->stack.records[0];
+	const struct perf_stack_record *records = self->stack.records;
 	int status, start[2];
 
 	ASSERT_EQ(0, pipe(start));
@@ -228,11 +261,15 @@ TEST_F(chain, exec_delivers_the_old_stack)
 	perf_stack_read(&self->stack);
 
 	ASSERT_FALSE(self->stack.broken);
-	ASSERT_EQ(1, self->stack.nr_samples);
-	ASSERT_EQ(1, self->stack.nr_records);
-	EXPECT_EQ(self->stack.cookies[0], record->cookie);
-	ASSERT_LT(1, record->nr);
-	EXPECT_TRUE(in_range(record->ips[0], CHAIN_RANGE(exec)));
+	ASSERT_EQ(2, self->stack.nr_samples);
+	ASSERT_EQ(2, self->stack.nr_records);
+	EXPECT_EQ(self->stack.samples[0].cookie, records[0].cookie);
+	EXPECT_EQ(self->stack.samples[1].cookie, records[1].cookie);
+	EXPECT_NE(records[0].cookie, records[1].cookie);
+	ASSERT_LT(1, records[0].nr);
+	EXPECT_TRUE(in_range(records[0].ips[0], CHAIN_RANGE(exec)));
+	EXPECT_EQ(1, records[1].nr);
+	EXPECT_FALSE(in_range(records[1].ips[0], CHAIN_RANGE(exec)));
 }
 
 TEST_HARNESS_MAIN

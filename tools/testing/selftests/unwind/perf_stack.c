@@ -12,6 +12,19 @@
 
 #define RING_PAGES	64
 
+#define PROBES		"/sys/kernel/tracing/kprobe_events"
+#define PROBE		"unwind/function"
+
+static int write_probes(const char *command, const char *function)
+{
+	FILE *file = fopen(PROBES, "a");
+
+	if (!file)
+		return -1;
+	fprintf(file, "%s:" PROBE " %s\n", command, function);
+	return fclose(file);
+}
+
 static int tracepoint_id(const char *event)
 {
 	char path[128];
@@ -64,15 +77,24 @@ static int open_event(const char *event, const struct perf_stack_options *option
  */
 int perf_stack_open(struct perf_stack *stack, const struct perf_stack_options *options)
 {
+	const char *events[] = { options->events[0], options->events[1] };
 	int i;
 
 	memset(stack, 0, sizeof(*stack));
+	stack->opened = true;
 	stack->fds[0] = stack->fds[1] = -1;
 	stack->ring = MAP_FAILED;
 	stack->ring_size = (1 + RING_PAGES) * getpagesize();
 
-	for (i = 0; i < 2 && options->events[i]; i++) {
-		stack->fds[i] = open_event(options->events[i], options, !i);
+	if (options->probe) {
+		if (write_probes("p", options->probe))
+			return -1;
+		stack->probing = true;
+		events[1] = PROBE;
+	}
+
+	for (i = 0; i < 2 && events[i]; i++) {
+		stack->fds[i] = open_event(events[i], options, !i);
 		if (stack->fds[i] < 0)
 			return -1;
 	}
@@ -94,15 +116,17 @@ int perf_stack_open(struct perf_stack *stack, const struct perf_stack_options *o
 /* Body: u32 pid, tid; u64 nr; u64 ips[nr] */
 static void read_sample(struct perf_stack *stack, const __u64 *body, size_t words)
 {
-	__u64 cookie = 0;
+	struct perf_stack_sample *sample;
 
 	if (words < 2 || body[1] != words - 2 || stack->nr_samples == PERF_STACK_MAX_SAMPLES) {
 		stack->broken = true;
 		return;
 	}
-	if (words >= 4 && body[words - 2] == (__u64)PERF_CONTEXT_USER_DEFERRED)
-		cookie = body[words - 1];
-	stack->cookies[stack->nr_samples++] = cookie;
+	sample = &stack->samples[stack->nr_samples++];
+	if (words == 4 && body[2] == (__u64)PERF_CONTEXT_USER_DEFERRED)
+		sample->cookie = body[3];
+	else if (words > 2 && body[2] == (__u64)PERF_CONTEXT_USER)
+		sample->nr = words - 3;
 }
 
 /* Body: u64 cookie; u64 nr; u64 ips[nr]; u32 pid, tid */
@@ -170,11 +194,14 @@ void perf_stack_read(struct perf_stack *stack)
 
 /**
  * perf_stack_close - give up what perf_stack_open() got, if it failed, too
- * @stack: from perf_stack_open()
+ * @stack: from perf_stack_open(), or zeroed
  */
 void perf_stack_close(struct perf_stack *stack)
 {
 	int i;
+
+	if (!stack->opened)
+		return;
 
 	if (stack->ring != MAP_FAILED)
 		munmap(stack->ring, stack->ring_size);
@@ -182,4 +209,6 @@ void perf_stack_close(struct perf_stack *stack)
 		if (stack->fds[i] >= 0)
 			close(stack->fds[i]);
 	}
+	if (stack->probing)
+		write_probes("-", "");
 }

@@ -18,15 +18,27 @@
  * struct perf_stack_options - what to open
  * @events:	names of events below /sys/kernel/tracing/events/, up to two; the
  *		first one gets the stacks
+ * @probe:	a function of the kernel whose entry is the second event, or NULL
  * @type:	PERF_UNWIND_TYPE_*
  * @max_stack:	sample_max_stack, 0 for the default
  * @pid:	the thread, 0 for the calling one
  */
 struct perf_stack_options {
 	const char	*events[2];
+	const char	*probe;
 	unsigned int	type;
 	unsigned int	max_stack;
 	pid_t		pid;
+};
+
+/**
+ * struct perf_stack_sample - one PERF_RECORD_SAMPLE
+ * @cookie:	name of the stack that comes later, 0 if none does
+ * @nr:		number of entries of the user part that the sample has itself
+ */
+struct perf_stack_sample {
+	__u64		cookie;
+	unsigned int	nr;
 };
 
 /**
@@ -46,21 +58,23 @@ struct perf_stack_record {
 };
 
 /**
- * struct perf_stack - the events, and what they brought
- * @cookies:	those of the samples, in order; 0 for a sample without one
- * @nr_samples:	number of @cookies
+ * struct perf_stack - the events, and what they brought; zeroed before its use
+ * @samples:	the samples, in order
+ * @nr_samples:	number of @samples
  * @records:	the stacks, in order
  * @nr_records:	number of @records
  * @broken:	a record that does not hold what its header says, or was lost
  */
 struct perf_stack {
-	__u64				cookies[PERF_STACK_MAX_SAMPLES];
+	struct perf_stack_sample	samples[PERF_STACK_MAX_SAMPLES];
 	unsigned int			nr_samples;
 	struct perf_stack_record	records[PERF_STACK_MAX_RECORDS];
 	unsigned int			nr_records;
 	bool				broken;
 
 	/* private */
+	bool				opened;
+	bool				probing;
 	int				fds[2];
 	void				*ring;
 	size_t				ring_size;
