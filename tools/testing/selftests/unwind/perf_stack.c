@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,12 +18,17 @@
 
 static int write_probes(const char *command, const char *function)
 {
-	FILE *file = fopen(PROBES, "a");
+	char line[128];
+	ssize_t ret;
+	int len, fd;
 
-	if (!file)
+	len = snprintf(line, sizeof(line), "%s:" PROBE " %s\n", command, function);
+	fd = open(PROBES, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (fd < 0)
 		return -1;
-	fprintf(file, "%s:" PROBE " %s\n", command, function);
-	return fclose(file);
+	ret = write(fd, line, len);
+	close(fd);
+	return ret == len ? 0 : -1;
 }
 
 static int tracepoint_id(const char *event)
