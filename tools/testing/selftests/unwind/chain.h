@@ -32,17 +32,21 @@ struct chain_range {
 		};							\
 	})
 
+/* What a frame would look like that none of the functions has. */
+static const unsigned long chain_bait[2] __attribute__((unused)) = { 0, 0xba17 };
+
 /*
  * Put a value into the frame pointer register that is no frame pointer, as code
- * that needs the register does. Code that keeps frame pointers only makes sure of
- * its own: compilers leave it out of a function that calls none.
+ * that needs the register does; who follows it finds the bait. Code that keeps
+ * frame pointers only makes sure of its own: compilers leave it out of a function
+ * that calls none.
  */
 static inline __attribute__((always_inline)) void spoil_frame_pointer(void)
 {
 #ifdef CHAIN_FP
 	asm volatile("" : : "r"(__builtin_frame_address(0)) : "memory");
 #else
-	asm volatile("mov $0x5fa4e, %%ebp" ::: "rbp", "memory");
+	asm volatile("lea %0, %%rbp" : : "m"(chain_bait) : "rbp", "memory");
 #endif
 }
 

@@ -10,8 +10,12 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../kselftest_harness.h"
@@ -270,6 +274,70 @@ TEST_F(chain, exec_has_two_stacks)
 	EXPECT_TRUE(in_range(records[0].ips[0], CHAIN_RANGE(exec)));
 	EXPECT_EQ(1, records[1].nr);
 	EXPECT_FALSE(in_range(records[1].ips[0], CHAIN_RANGE(exec)));
+}
+
+static void CHAIN_FUNCTION(sleeper) sleep_a_little(void)
+{
+	const struct timespec time = { .tv_nsec = 1000000 };
+	long ret;
+
+	asm volatile("syscall"
+		     : "=a"(ret)
+		     : "0"(SYS_nanosleep), "D"(&time), "S"(NULL)
+		     : "rcx", "r11", "memory");
+}
+
+/* Keeps this CPU from being idle, and its FPU from keeping our registers. */
+static pid_t start_neighbour(void)
+{
+	cpu_set_t cpu;
+	pid_t pid;
+
+	CPU_ZERO(&cpu);
+	CPU_SET(sched_getcpu(), &cpu);
+	if (sched_setaffinity(0, sizeof(cpu), &cpu))
+		return -1;
+
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			asm volatile("");
+	}
+	return pid;
+}
+
+/*
+ * An event after the kernel has looked for work for the last time, before the
+ * return to user space: its stack must not be that of the next system call.
+ */
+TEST_F(chain, late_request)
+{
+	struct perf_stack_options options = {
+		.events	= { "x86_fpu/x86_fpu_regs_activated" },
+		.type	= variant->type,
+	};
+	pid_t neighbour = start_neighbour();
+	int i, sleeping = 0;
+
+	ASSERT_LT(0, neighbour);
+	open_stack(_metadata, &self->stack, &options);
+	for (i = 0; i < 4; i++) {
+		sleep_a_little();
+		callback();
+	}
+	perf_stack_read(&self->stack);
+	kill(neighbour, SIGKILL);
+	waitpid(neighbour, NULL, 0);
+
+	ASSERT_FALSE(self->stack.broken);
+	for (i = 0; i < self->stack.nr_records; i++) {
+		__u64 ip = self->stack.records[i].ips[0];
+
+		EXPECT_FALSE(in_range(ip, self->ranges[CALLBACK]));
+		sleeping += in_range(ip, CHAIN_RANGE(sleeper));
+	}
+	EXPECT_LT(0, sleeping);
 }
 
 TEST_HARNESS_MAIN
