@@ -194,11 +194,9 @@ TEST_F(chain, refused_sample_has_no_guess)
 	ASSERT_EQ(1, self->stack.nr_records);
 	EXPECT_NE(0, self->stack.samples[0].cookie);
 	EXPECT_EQ(0, refused->cookie);
-	if (variant->type == PERF_UNWIND_TYPE_FP) {
-		EXPECT_LE(NR_FUNCTIONS, refused->nr);
-	} else {
-		EXPECT_EQ(1, refused->nr);
-	}
+	EXPECT_TRUE(variant->type == PERF_UNWIND_TYPE_FP ? refused->nr >= NR_FUNCTIONS :
+							   refused->nr == 1)
+		TH_LOG("%u entries", refused->nr);
 }
 
 /* The innermost entries are kept, and it is said that there were more. */

@@ -83,7 +83,10 @@ static int open_event(const char *event, const struct perf_stack_options *option
  */
 int perf_stack_open(struct perf_stack *stack, const struct perf_stack_options *options)
 {
-	const char *events[] = { options->events[0], options->events[1] };
+	const char * const events[] = {
+		options->events[0],
+		options->probe ? PROBE : options->events[1],
+	};
 	int i;
 
 	memset(stack, 0, sizeof(*stack));
@@ -96,7 +99,6 @@ int perf_stack_open(struct perf_stack *stack, const struct perf_stack_options *o
 		if (write_probes("p", options->probe))
 			return -1;
 		stack->probing = true;
-		events[1] = PROBE;
 	}
 
 	for (i = 0; i < 2 && events[i]; i++) {
