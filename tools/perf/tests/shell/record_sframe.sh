@@ -128,6 +128,19 @@ test_limit() {
 	echo "$name [Done]"
 }
 
+test_options() {
+	local name="Options"
+
+	record --call-graph fp,32,defer true || fail "$name" "record"
+	perf evlist -i "$data" -v | grep -q "defer_callchain: 1" ||
+		fail "$name" "defer behind a number is ignored"
+	record --call-graph sframe --no-call-graph -g true || fail "$name" "record"
+	if perf evlist -i "$data" -v | grep "defer_callchain: 1"; then
+		fail "$name" "what was taken back defers"
+	fi
+	echo "$name [Done]"
+}
+
 # The only way from function to function here is by tables.
 test_tables() {
 	local name="Tables without frame pointers"
@@ -174,6 +187,7 @@ test_no_merge
 test_workload fp,defer
 test_pipe
 test_limit
+test_options
 test_tables
 
 cleanup
