@@ -138,6 +138,10 @@ test_options() {
 	if perf evlist -i "$data" -v | grep "defer_callchain: 1"; then
 		fail "$name" "what was taken back defers"
 	fi
+	perf record -o "$data" --call-graph dwarf -e cpu-clock/call-graph=sframe/u true \
+		> "$dir/log" 2>&1 || fail "$name" "record"
+	perf evlist -i "$data" -v | grep -q "defer_callchain: 1" ||
+		fail "$name" "no user callchains of one event among those with dwarf"
 	echo "$name [Done]"
 }
 
