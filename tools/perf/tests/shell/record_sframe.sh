@@ -145,6 +145,20 @@ test_options() {
 	echo "$name [Done]"
 }
 
+# What one machine does not allow must not keep another from reading its files.
+test_depth() {
+	local name="Depth that the kernel does not allow"
+
+	printf '[call-graph]\n\trecord-mode = sframe,60000\n' > "$dir/config"
+	record --call-graph sframe true || fail "$name" "record"
+	PERF_CONFIG=$dir/config perf evlist -i "$data" > "$dir/log" 2>&1 || fail "$name" "config"
+	if record --call-graph sframe,60000 true; then
+		fail "$name" "recorded"
+	fi
+	grep -q "kernel.perf_event_max_stack" "$dir/log" || fail "$name" "message"
+	echo "$name [Done]"
+}
+
 # The only way from function to function here is by tables.
 test_tables() {
 	local name="Tables without frame pointers"
@@ -192,6 +206,7 @@ test_workload fp,defer
 test_pipe
 test_limit
 test_options
+test_depth
 test_tables
 
 cleanup
