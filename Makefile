@@ -17,6 +17,7 @@ help:
 ##
 ## LINUX=...            a tarball or a tree of Linux 6.12.y to use instead of the
 ##                      newest linux-source-6.12 that apt offers
+## LIMIT=...            seconds after which the guest of make run is killed (600)
 
 run:
 	@harness/run
