@@ -226,7 +226,7 @@ static int ask_for_stack(struct perf_event *event,
  */
 bool perf_unwind_defer(struct perf_event *event,
 		       struct perf_callchain_entry_ctx *ctx,
-		       const struct pt_regs *regs)
+		       struct pt_regs *regs)
 {
 	int err;
 
