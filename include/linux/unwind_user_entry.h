@@ -5,6 +5,7 @@
 #ifndef _LINUX_UNWIND_USER_ENTRY_H
 #define _LINUX_UNWIND_USER_ENTRY_H
 
+#include <linux/cleanup.h>
 #include <linux/sched.h>
 
 #ifdef CONFIG_UNWIND_USER
@@ -20,9 +21,42 @@ DECLARE_STATIC_KEY_FALSE(unwinder_in_use);
 
 void unwind_task_init(struct task_struct *task);
 void unwind_task_exit(void);
-void unwind_gate_shut(void);
+
+void unwind_flush(void);
+bool unwind_gate_shut(void);
+bool unwind_gate_try_shut(void);
+void unwind_gate_shut_nowait(void);
 void unwind_gate_open(void);
+void unwind_register_changed(struct task_struct *task, unsigned long offset);
+
+void __unwind_exit_pass(void);
+void __unwind_exit_restart(void);
 void unwind_exit_late(void);
+
+/**
+ * unwind_exit_pass - once more the work before the return to user space is done
+ *
+ * Context: Task context.
+ */
+static __always_inline void unwind_exit_pass(void)
+{
+	if (static_branch_unlikely(&unwinder_in_use))
+		__unwind_exit_pass();
+}
+
+/**
+ * unwind_exit_restart - the passes so far do not count
+ *
+ * For what does that work and then something else than a return to user space,
+ * again and again.
+ *
+ * Context: Task context.
+ */
+static __always_inline void unwind_exit_restart(void)
+{
+	if (static_branch_unlikely(&unwinder_in_use))
+		__unwind_exit_restart();
+}
 
 /**
  * unwind_exit_to_user_mode - end the life of the current cookie
@@ -41,8 +75,8 @@ static __always_inline void unwind_exit_to_user_mode(void)
 	if (!static_branch_unlikely(&unwinder_in_use))
 		return;
 
-	if (unlikely(atomic64_read(&current->unwind.state)) &&
-	    !atomic64_try_cmpxchg(&current->unwind.state, &live, 0))
+	if (unlikely(raw_atomic64_read(&current->unwind.state)) &&
+	    !raw_atomic64_try_cmpxchg(&current->unwind.state, &live, 0))
 		unwind_exit_late();
 }
 
@@ -50,10 +84,27 @@ static __always_inline void unwind_exit_to_user_mode(void)
 
 static inline void unwind_task_init(struct task_struct *task) { }
 static inline void unwind_task_exit(void) { }
-static inline void unwind_gate_shut(void) { }
+
+static inline void unwind_flush(void) { }
+static inline bool unwind_gate_shut(void) { return false; }
+static inline bool unwind_gate_try_shut(void) { return true; }
+static inline void unwind_gate_shut_nowait(void) { }
 static inline void unwind_gate_open(void) { }
+static inline void unwind_register_changed(struct task_struct *task,
+					   unsigned long offset) { }
+
+static __always_inline void unwind_exit_pass(void) { }
+static __always_inline void unwind_exit_restart(void) { }
 static __always_inline void unwind_exit_to_user_mode(void) { }
 
 #endif /* CONFIG_UNWIND_USER */
+
+/*
+ * guard(unwind_gate)() - the rest of the scope replaces the stack of current
+ *
+ * May be within the scope of another one, which then decides.
+ */
+DEFINE_LOCK_GUARD_0(unwind_gate, _T->shut = unwind_gate_shut(),
+		    if (_T->shut) unwind_gate_open(), bool shut)
 
 #endif /* _LINUX_UNWIND_USER_ENTRY_H */

@@ -33,16 +33,15 @@ struct unwind_space;
  *		context; client bits are cleared by unwinder_unregister() too
  * @cookie:	name of the current stack while UNWIND_LIVE is set in @state;
  *		written by current, in any context
- * @queued:	bit mask of the paths whose @work is queued; current, in any
- *		context
- * @space:	room for the frames, allocated at the first walk; current in task
- *		context
+ * @flags:	what need not change together with @state, see
+ *		kernel/unwind/internal.h
+ * @space:	room for the frames, taken by who walks or frees it
  * @work:	runs a path before the return to user space
  */
 struct unwind_task {
 	atomic64_t		state;
 	u64			cookie;
-	unsigned long		queued;
+	atomic_long_t		flags;
 	struct unwind_space	*space;
 	struct callback_head	work[UNWIND_NR_PATHS];
 };

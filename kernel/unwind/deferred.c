@@ -31,36 +31,57 @@
  *                                    clear UNWIND_RUNNING
  *                                  unwind_exit_to_user_mode()
  *                                    clear UNWIND_LIVE
+ *
+ * Whatever else replaces the stack shuts the gate first, see gate.c.
  */
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
+#include <linux/sysctl.h>
 #include <linux/task_work.h>
 
 #include "internal.h"
 
 DEFINE_STATIC_KEY_FALSE(unwinder_in_use);
 
+/* sysctl kernel.unwind_user */
+static unsigned int unwinder_enabled __read_mostly = 1;
+
 /* Serialises registration. Readers of @unwinder_clients hold RCU only. */
 static DEFINE_MUTEX(unwinder_mutex);
 struct unwinder_client __rcu *unwinder_clients[UNWINDER_MAX_CLIENTS];
 
-/*
- * The last cookie that this CPU gave out; before the first one, the CPU's number
- * in the CPU bits. No other CPU touches it.
- */
-static DEFINE_PER_CPU(u64, last_cookie);
+DEFINE_PER_CPU(u64, unwind_last_cookie);
 
 static int __init unwinder_init(void)
 {
 	unsigned int cpu;
 
 	for_each_possible_cpu(cpu)
-		per_cpu(last_cookie, cpu) = (u64)cpu << UNWIND_COOKIE_CPU_SHIFT;
+		per_cpu(unwind_last_cookie, cpu) = (u64)cpu << UNWIND_COOKIE_CPU_SHIFT;
 	return 0;
 }
 early_initcall(unwinder_init);
+
+static struct ctl_table unwinder_sysctls[] = {
+	{
+		.procname	= "unwind_user",
+		.data		= &unwinder_enabled,
+		.maxlen		= sizeof(unwinder_enabled),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec_minmax,
+		.extra1		= SYSCTL_ZERO,
+		.extra2		= SYSCTL_ONE,
+	},
+};
+
+static int __init unwinder_sysctl_init(void)
+{
+	register_sysctl_init("kernel", unwinder_sysctls);
+	return 0;
+}
+core_initcall(unwinder_sysctl_init);
 
 static bool type_supported(enum user_unwind_type type)
 {
@@ -84,6 +105,7 @@ static bool type_supported(enum user_unwind_type type)
  * Return: 0, or
  *	-EINVAL		a member of @client has no sensible value
  *	-EOPNOTSUPP	this kernel cannot walk stacks in the way asked for
+ *	-EPERM		the administrator has switched unwinding off
  *	-EEXIST		@client is registered already
  *	-EBUSY		there are as many clients as there can be
  */
@@ -97,6 +119,9 @@ int unwinder_register(struct unwinder_client *client)
 		return -EINVAL;
 	if (!type_supported(client->type))
 		return -EOPNOTSUPP;
+
+	if (!READ_ONCE(unwinder_enabled))
+		return -EPERM;
 
 	guard(mutex)(&unwinder_mutex);
 	if (client->id)
@@ -132,10 +157,14 @@ static bool any_client(void)
 static void forget_requests(s64 bits)
 {
 	struct task_struct *group, *task;
+	s64 taken;
 
 	guard(rcu)();
-	for_each_process_thread(group, task)
-		atomic64_andnot(bits, &task->unwind.state);
+	for_each_process_thread(group, task) {
+		taken = atomic64_fetch_andnot(bits, &task->unwind.state) & bits;
+		if (taken & UNWIND_CLIENTS)
+			unwind_count(UNWIND_WITHDRAWN);
+	}
 }
 
 /**
@@ -173,18 +202,25 @@ void unwinder_unregister(struct unwinder_client *client)
 		forget |= UNWIND_LIVE;
 	forget_requests(forget);
 	static_branch_dec(&unwinder_in_use);
+	if (!any_client())
+		unwind_space_free_all();
 }
 EXPORT_SYMBOL_GPL(unwinder_unregister);
 
-/* Safe against NMI, and against migration: a cookie contains its CPU. */
-static u64 next_cookie(void)
+/**
+ * unwind_next_cookie - a cookie that nobody has yet
+ *
+ * Context: Any. If current migrates meanwhile the cookie is another CPU's, and just
+ * as unique.
+ */
+u64 unwind_next_cookie(void)
 {
-	u64 last = this_cpu_read(last_cookie);
+	u64 last = this_cpu_read(unwind_last_cookie);
 	u64 next;
 
 	do {
 		next = unwind_cookie_after(last);
-	} while (!this_cpu_try_cmpxchg(last_cookie, &last, next));
+	} while (!this_cpu_try_cmpxchg(unwind_last_cookie, &last, next));
 
 	return next;
 }
@@ -200,30 +236,51 @@ static int check_current(void)
 }
 
 /*
+ * The name of the stack as it is from now on. Before its first request is in the
+ * state, so that an NMI may do the same in between.
+ */
+static bool name_stack(struct unwind_task *unwind, u64 old, u64 fresh)
+{
+	if (!try_cmpxchg(&unwind->cookie, &old, fresh))
+		return false;
+	atomic_long_andnot(UNWIND_OF_COOKIE, &unwind->flags);
+	return true;
+}
+
+/*
  * Accept the request of the client that owns @bit; an NMI may do the same in
  * the middle of it. The cookie is read before the state: if it has not changed
  * when the new one is written, and the state has not when the bit is set, no NMI
  * has made a cookie in between.
+ *
+ * Return: 0 if the request is new, 1 if another one covers it, or an error.
  */
 static int accept_request(struct unwind_task *unwind, s64 bit)
 {
 	u64 cookie, fresh = 0;
+	unsigned long flags;
 	s64 state;
 
 	for (;;) {
 		cookie = READ_ONCE(unwind->cookie);
+		flags = atomic_long_read(&unwind->flags);
 		state = atomic64_read(&unwind->state);
 
 		if (state & UNWIND_GATE)
 			return current->flags & PF_EXITING ? -ESRCH : -EAGAIN;
+		/* Until the old stack is delivered there is no name for the new one. */
+		if (flags & UNWIND_CHANGED_ANY && state & UNWIND_CLIENTS)
+			return -EAGAIN;
 		if (state & bit)
-			return 0;
+			return 1;
 		if (state & UNWIND_RUNNING)
 			return -EBUSY;
-		if (!(state & UNWIND_LIVE)) {
-			fresh = fresh ?: next_cookie();
-			if (!try_cmpxchg(&unwind->cookie, &cookie, fresh))
+		if (!(state & UNWIND_LIVE) || flags & UNWIND_CHANGED_ANY) {
+			fresh = fresh ?: unwind_next_cookie();
+			if (!name_stack(unwind, cookie, fresh))
 				continue;
+		} else if ((flags & UNWIND_PASSES) >= UNWIND_MAX_PASSES * UNWIND_PASS) {
+			return -EBUSY;
 		}
 		if (atomic64_try_cmpxchg(&unwind->state, &state,
 					 state | bit | UNWIND_LIVE))
@@ -235,33 +292,12 @@ static int queue_path(struct unwind_task *unwind, enum unwind_path path)
 {
 	int mode = (in_nmi() ? TWA_NMI_CURRENT : TWA_RESUME) | TWAF_NO_ALLOC;
 
-	if (test_and_set_bit(path, &unwind->queued))
+	if (atomic_long_fetch_or(UNWIND_QUEUED(path), &unwind->flags) & UNWIND_QUEUED(path))
 		return 0;
 	return task_work_add(current, &unwind->work[path], mode);
 }
 
-/**
- * unwinder_trigger - ask for the user-space stack of current
- * @client: who asks
- * @cookie: where the name of the stack goes; unchanged on error
- *
- * The callback of @client gets the stack, as it is now, before current returns
- * to user space. All triggers, by any client, between an entry from user space
- * and the return get the same cookie. Further triggers of @client before its
- * callback are served by that one callback.
- *
- * Context: Any context, NMI included. Takes no lock, does not sleep.
- * Return: 0, or
- *	-ENOENT		@client is not registered
- *	-EOPNOTSUPP	current is a kernel thread, or one that works for user
- *			space without ever returning to it, as io_uring has them
- *	-ENXIO		current has no memory
- *	-ESRCH		current is exiting and has delivered its last stack
- *	-EAGAIN		the stack of current is being replaced
- *	-EBUSY		current is delivering its stack at this moment, and no
- *			callback of @client is still to come
- */
-int unwinder_trigger(struct unwinder_client *client, u64 *cookie)
+static int try_trigger(struct unwinder_client *client, u64 *cookie)
 {
 	struct unwind_task *unwind = &current->unwind;
 	unsigned int id;
@@ -277,11 +313,66 @@ int unwinder_trigger(struct unwinder_client *client, u64 *cookie)
 	id = smp_load_acquire(&client->id);
 	if (!id)
 		return -ENOENT;
+	if (!READ_ONCE(unwinder_enabled))
+		return -EPERM;
 
 	ret = accept_request(unwind, BIT_ULL(id - 1));
-	if (ret)
+	if (ret < 0)
 		return ret;
+	unwind_count(ret ? UNWIND_COVERED : UNWIND_REQUESTS);
 	*cookie = READ_ONCE(unwind->cookie);
 	return queue_path(unwind, unwinder_path(client));
+}
+
+static void count_refusal(int error)
+{
+	switch (error) {
+	case -ENOENT:
+		return unwind_count(UNWIND_REFUSED_UNREGISTERED);
+	case -EOPNOTSUPP:
+		return unwind_count(UNWIND_REFUSED_NO_STACK);
+	case -ENXIO:
+		return unwind_count(UNWIND_REFUSED_NO_MM);
+	case -ESRCH:
+		return unwind_count(UNWIND_REFUSED_EXITING);
+	case -EAGAIN:
+		return unwind_count(UNWIND_REFUSED_REPLACING);
+	case -EBUSY:
+		return unwind_count(UNWIND_REFUSED_DELIVERING);
+	case -EPERM:
+		return unwind_count(UNWIND_REFUSED_OFF);
+	}
+}
+
+/**
+ * unwinder_trigger - ask for the user-space stack of current
+ * @client: who asks
+ * @cookie: where the name of the stack goes; unchanged on error
+ *
+ * The callback of @client gets the stack, as it is now, before current returns
+ * to user space. All triggers, by any client, between an entry from user space
+ * and the return, or what else replaces the stack, get the same cookie. Further
+ * triggers of @client before its callback are served by that one callback.
+ *
+ * Context: Any context, NMI included. Takes no lock, does not sleep.
+ * Return: 0, or
+ *	-ENOENT		@client is not registered
+ *	-EPERM		the administrator has switched unwinding off
+ *	-EOPNOTSUPP	current is a kernel thread, or one that works for user
+ *			space without ever returning to it, as io_uring has them
+ *	-ENXIO		current has no memory
+ *	-ESRCH		current is exiting and has delivered its last stack
+ *	-EAGAIN		the stack of current is being replaced
+ *	-EBUSY		current is delivering its stack at this moment, or has
+ *			delivered it %UNWIND_MAX_PASSES times on its way to user
+ *			space, and no callback of @client is still to come
+ */
+int unwinder_trigger(struct unwinder_client *client, u64 *cookie)
+{
+	int ret = try_trigger(client, cookie);
+
+	if (unlikely(ret))
+		count_refusal(ret);
+	return ret;
 }
 EXPORT_SYMBOL_GPL(unwinder_trigger);

@@ -7,13 +7,13 @@
  * callbacks run in an RCU read-side critical section.
  */
 #include <linux/bitops.h>
-#include <linux/irq_work.h>
-#include <linux/percpu.h>
 #include <linux/rcupdate.h>
-#include <linux/slab.h>
 #include <linux/task_work.h>
 
 #include "internal.h"
+
+#define CREATE_TRACE_POINTS
+#include "trace.h"
 
 /**
  * struct unwind_request - what the waiting clients of one path want together
@@ -54,52 +54,26 @@ static bool stack_serves(const struct unwind_stack *stack, u64 cookie,
 	       (stack->guess || !request->guess);
 }
 
-/*
- * Charged to who is watched, who must not be killed for it: an attempt that fails
- * costs one stack.
- */
-#define GFP_UNWIND	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
-
-static bool make_room(struct unwind_stack *stack, unsigned int entries)
+/* The frames for @request: those that are there if they serve it, else a new walk. */
+static bool fill_stack(struct unwind_space *space, enum unwind_path path, u64 cookie,
+		       const struct unwind_request *request)
 {
-	if (stack->room >= entries)
-		return true;
+	struct unwind_stack *stack = &space->stacks[path];
 
-	kvfree(stack->entries);
-	stack->room = 0;
-	stack->entries = kvmalloc_array(entries, sizeof(*stack->entries), GFP_UNWIND);
-	if (stack->entries)
-		stack->room = entries;
-	return stack->entries;
-}
-
-/*
- * The frames for @request: those that are there already if they serve it, else
- * those of a new walk; NULL if there is no memory for them.
- */
-static const struct unwind_stack *get_stack(struct unwind_task *unwind,
-					    enum unwind_path path, u64 cookie,
-					    const struct unwind_request *request)
-{
-	struct unwind_stack *stack;
-
-	if (!unwind->space)
-		unwind->space = kzalloc(sizeof(*unwind->space), GFP_UNWIND);
-	if (!unwind->space)
-		return NULL;
-
-	stack = &unwind->space->stacks[path];
 	if (stack_serves(stack, cookie, request))
-		return stack;
+		return true;
+	if (!unwind_space_grow(stack, request->limit))
+		return false;
 
-	stack->cookie = 0;
-	if (!make_room(stack, request->limit))
-		return NULL;
 	stack->limit = request->limit;
 	stack->guess = request->guess;
-	unwind_walk(&unwind->space->walk, stack, path);
+	unwind_walk(&space->walk, stack, path);
 	stack->cookie = cookie;
-	return stack;
+
+	unwind_count(UNWIND_WALKS);
+	unwind_count(UNWIND_ENDS + stack->end);
+	trace_unwind_user_walk(cookie, path, stack);
+	return true;
 }
 
 /* What @client sees of @stack: the frames of its type, no more than it wants. */
@@ -146,31 +120,65 @@ static void call_client(struct unwind_task *unwind, unsigned int slot,
 	 */
 	if (!(atomic64_fetch_andnot(BIT_ULL(slot), &unwind->state) & BIT_ULL(slot)))
 		return;
-	if (!client)
+	if (!client) {
+		unwind_count(UNWIND_WITHDRAWN);
 		return;
+	}
 
 	view = client_view(client, stack);
+	unwind_count(UNWIND_CALLBACKS);
 	client->callback(client, &view, cookie);
 }
 
-static void unwind_deliver(enum unwind_path path)
+static void call_clients(struct unwind_task *unwind, enum unwind_path path,
+			 const struct unwind_request *request)
+{
+	u64 cookie = READ_ONCE(unwind->cookie);
+	struct unwind_space *space;
+	unsigned int slot;
+	bool filled;
+
+	space = unwind_space_take();
+	filled = space && fill_stack(space, path, cookie, request);
+	for_each_set_bit(slot, &request->clients, UNWINDER_MAX_CLIENTS)
+		call_client(unwind, slot, filled ? &space->stacks[path] : NULL, cookie);
+	if (space)
+		unwind_space_return(space);
+}
+
+/**
+ * unwind_deliver - deliver what is waiting for a path
+ * @path: the path
+ *
+ * Context: Task context of current, with no lock held unless UNWIND_NO_WAIT is
+ * set. May sleep.
+ */
+void unwind_deliver(enum unwind_path path)
 {
 	struct unwind_task *unwind = &current->unwind;
-	const struct unwind_stack *stack;
 	struct unwind_request request;
-	unsigned int slot;
-	u64 cookie;
 
 	request = gather_request(atomic64_fetch_or(UNWIND_RUNNING, &unwind->state), path);
-
 	if (request.clients) {
-		cookie = READ_ONCE(unwind->cookie);
-		stack = get_stack(unwind, path, cookie, &request);
-		for_each_set_bit(slot, &request.clients, UNWINDER_MAX_CLIENTS)
-			call_client(unwind, slot, stack, cookie);
+		call_clients(unwind, path, &request);
+		atomic_long_or(UNWIND_DELIVERED, &unwind->flags);
 	}
-
 	atomic64_andnot(UNWIND_RUNNING, &unwind->state);
+}
+
+/**
+ * unwind_deliver_all - deliver what is waiting for any path
+ *
+ * Context: See unwind_deliver().
+ */
+void unwind_deliver_all(void)
+{
+	enum unwind_path path;
+
+	for (path = 0; path < UNWIND_NR_PATHS; path++) {
+		if (atomic64_read(&current->unwind.state) & UNWIND_CLIENTS)
+			unwind_deliver(path);
+	}
 }
 
 /*
@@ -180,105 +188,18 @@ static void unwind_deliver(enum unwind_path path)
  */
 static void run_path(enum unwind_path path)
 {
-	clear_bit(path, &current->unwind.queued);
+	atomic_long_andnot(UNWIND_QUEUED(path), &current->unwind.flags);
 	unwind_deliver(path);
 }
 
-static void unwind_work_sframe(struct callback_head *work)
+/* The work of %UNWIND_PATH_SFRAME. */
+void unwind_work_sframe(struct callback_head *work)
 {
 	run_path(UNWIND_PATH_SFRAME);
 }
 
-static void unwind_work_fp(struct callback_head *work)
+/* The work of %UNWIND_PATH_FP. */
+void unwind_work_fp(struct callback_head *work)
 {
 	run_path(UNWIND_PATH_FP);
-}
-
-static void interrupt_user_mode(struct irq_work *work)
-{
-	/* The way in and out of the interrupt is what it is for. */
-}
-
-static DEFINE_PER_CPU(struct irq_work, late_work) =
-	IRQ_WORK_INIT_HARD(interrupt_user_mode);
-
-/**
- * unwind_exit_late - a request came after the last look at the task's work
- *
- * The interrupt that this asks for comes before the first instruction of user
- * space, where the stack is still the one that was asked for, and delivers it.
- *
- * Context: Last step of a return to user space, interrupts off.
- */
-void unwind_exit_late(void)
-{
-	irq_work_queue(this_cpu_ptr(&late_work));
-}
-
-/**
- * unwind_task_init - a task starts without requests
- * @task: a new task that nobody sees yet
- */
-void unwind_task_init(struct task_struct *task)
-{
-	memset(&task->unwind, 0, sizeof(task->unwind));
-	init_task_work(&task->unwind.work[UNWIND_PATH_SFRAME], unwind_work_sframe);
-	init_task_work(&task->unwind.work[UNWIND_PATH_FP], unwind_work_fp);
-}
-
-/**
- * unwind_gate_shut - the stack of current is about to be replaced
- *
- * Delivers what was accepted, and accepts nothing until unwind_gate_open(). A
- * work may still be queued; it finds what is accepted later, which is about
- * another stack and gets another cookie, or nothing to do.
- *
- * Context: Task context with no lock held, and with the user registers and the
- * mm that are to go. May sleep.
- */
-void unwind_gate_shut(void)
-{
-	struct unwind_task *unwind = &current->unwind;
-	enum unwind_path path;
-
-	atomic64_or(UNWIND_GATE, &unwind->state);
-	for (path = 0; path < UNWIND_NR_PATHS; path++) {
-		if (atomic64_read(&unwind->state) & UNWIND_CLIENTS)
-			unwind_deliver(path);
-	}
-	atomic64_andnot(UNWIND_LIVE, &unwind->state);
-}
-
-/**
- * unwind_gate_open - current has the stack that it will go back to
- *
- * Context: Task context.
- */
-void unwind_gate_open(void)
-{
-	atomic64_andnot(UNWIND_GATE, &current->unwind.state);
-}
-
-/**
- * unwind_task_exit - current is about to give up its memory for good
- *
- * Shuts the gate and leaves it so. No page fault is taken for what is delivered,
- * see unwind_must_not_wait().
- *
- * Context: Task context of an exiting task that still has its mm. May sleep.
- */
-void unwind_task_exit(void)
-{
-	struct unwind_space *space;
-	enum unwind_path path;
-
-	unwind_gate_shut();
-	space = current->unwind.space;
-	if (!space)
-		return;
-
-	for (path = 0; path < UNWIND_NR_PATHS; path++)
-		kvfree(space->stacks[path].entries);
-	kfree(space);
-	current->unwind.space = NULL;
 }

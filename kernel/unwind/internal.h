@@ -4,14 +4,19 @@
  *
  * One direction of knowledge, from the top down; no file knows one above it:
  *
+ *   gate.c	where a stack ends: return, replacement, exit of the task
  *   deferred.c	clients, triggers, cookies
  *   deliver.c	the work before the return to user space
+ *   space.c	room for the frames of a task
  *   walk.c	one frame after another, the methods of each type, end reasons
  *   fp.c	from a frame to its caller with the frame pointer
+ *   probes.c	addresses that uprobes have put in place of the program's
  *   tables.c	from a frame to its caller with the rule of an SFrame table
  *   area.c	what is mapped at an address
  *   section.c	the SFrame table of a mapped ELF file, and its bytes
  *   sframe*.c	bytes to rule, pure
+ *
+ * counters.c is known to all.
  *
  * What a step may return, the same in all of them:
  *
@@ -23,14 +28,18 @@
  *   -ELOOP		the caller's frame would be nonsense
  *   -ENXIO		a register that the rule needs is not known
  *   -E2BIG		the walk has used up its budget
- *   -EINTR		current is to be killed, and should have waited for memory
+ *   -EINTR		current is to be killed, or holds a lock, and would have to
+ *			wait for memory
+ *   -ESTALE		a register that the rule needs was written meanwhile
  */
 #ifndef _KERNEL_UNWIND_INTERNAL_H
 #define _KERNEL_UNWIND_INTERNAL_H
 
 #include <linux/bits.h>
+#include <linux/percpu.h>
 #include <linux/unwind_user.h>
 #include <linux/unwind_user_entry.h>
+#include <asm/unwind_user.h>
 
 #include "sframe.h"
 
@@ -38,7 +47,7 @@ struct file;
 struct mm_struct;
 struct pt_regs;
 
-/* deferred.c, deliver.c */
+/* deferred.c */
 
 /* unwind_task::state: a bit for each client, and three flags. */
 #define UNWINDER_MAX_CLIENTS	60
@@ -47,6 +56,36 @@ struct pt_regs;
 #define UNWIND_GATE		BIT_ULL(62)
 static_assert(BIT_ULL(UNWINDER_MAX_CLIENTS) == UNWIND_LIVE);
 static_assert(sizeof(struct unwind_task) <= 64);
+
+/*
+ * unwind_task::flags, atomic, too: what an NMI, or a tracer of the task, may
+ * change, but not together with the clients' bits.
+ *
+ *  UNWIND_QUEUED	the work of a path is linked in the list of the task
+ *  UNWIND_DELIVERED	stacks were delivered since the last pass
+ *  UNWIND_NO_WAIT	a walk must not wait for memory
+ *  UNWIND_PASSES	how often the same stack was delivered on the way out
+ *  UNWIND_CHANGED	registers that somebody else wrote after a request for
+ *			the stack, by their DWARF number
+ *
+ * All but UNWIND_QUEUED and UNWIND_NO_WAIT are about the current cookie.
+ */
+#define UNWIND_QUEUED(path)	BIT(path)
+#define UNWIND_DELIVERED	BIT(2)
+#define UNWIND_NO_WAIT		BIT(3)
+#define UNWIND_PASS		BIT(8)
+#define UNWIND_PASSES		GENMASK(11, 8)
+#define UNWIND_CHANGED(reg)	BIT(16 + (reg))
+#define UNWIND_CHANGED_ANY	GENMASK(16 + UNWIND_USER_NR_REGS - 1, 16)
+#define UNWIND_OF_COOKIE	(UNWIND_DELIVERED | UNWIND_PASSES | UNWIND_CHANGED_ANY)
+static_assert(UNWIND_NR_PATHS <= 2);
+
+/*
+ * A return to user space that delivers the same stack so often has a client whose
+ * events come from the delivery. It must not keep the task for ever.
+ */
+#define UNWIND_MAX_PASSES	8
+static_assert(UNWIND_MAX_PASSES * UNWIND_PASS <= UNWIND_PASSES);
 
 #define UNWIND_COOKIE_CPU_SHIFT	48
 #define UNWIND_COOKIE_COUNT	GENMASK_ULL(UNWIND_COOKIE_CPU_SHIFT - 1, 0)
@@ -64,12 +103,26 @@ static inline u64 unwind_cookie_after(u64 cookie)
 	return (cookie & ~UNWIND_COOKIE_COUNT) | (count ?: 1);
 }
 
+/*
+ * The last cookie that this CPU gave out; before the first one, the CPU's number
+ * in the CPU bits. No other CPU touches it.
+ */
+DECLARE_PER_CPU(u64, unwind_last_cookie);
+u64 unwind_next_cookie(void);
+
 extern struct unwinder_client __rcu *unwinder_clients[UNWINDER_MAX_CLIENTS];
 
 static inline enum unwind_path unwinder_path(const struct unwinder_client *client)
 {
 	return client->type == USER_UNWIND_FP ? UNWIND_PATH_FP : UNWIND_PATH_SFRAME;
 }
+
+/* deliver.c */
+
+void unwind_deliver(enum unwind_path path);
+void unwind_deliver_all(void);
+void unwind_work_sframe(struct callback_head *work);
+void unwind_work_fp(struct callback_head *work);
 
 /* area.c */
 
@@ -148,6 +201,7 @@ struct unwind_frame {
  * @frame:	the frame that it has reached
  * @word:	bytes of an address
  * @rows:	what is left of %UNWIND_ROW_BUDGET
+ * @changed:	UNWIND_CHANGED() of registers that are not those of the request
  * @mm:		what it walks in, that of current
  * @areas:	mappings met so far
  * @victim:	element of @areas to be replaced next
@@ -156,6 +210,7 @@ struct unwind_walk {
 	struct unwind_frame	frame;
 	unsigned int		word;
 	unsigned int		rows;
+	unsigned long		changed;
 	struct mm_struct	*mm;
 	struct unwind_area	areas[UNWIND_NR_AREAS];
 	unsigned int		victim;
@@ -185,17 +240,6 @@ struct unwind_stack {
 	bool			guessed;
 };
 
-/**
- * struct unwind_space - room for the walks of one task
- * @stacks:	frames of the last walk of each path
- * @walk:	scratch; too large for the kernel stack of a task that is about
- *		to fault
- */
-struct unwind_space {
-	struct unwind_stack	stacks[UNWIND_NR_PATHS];
-	struct unwind_walk	walk;
-};
-
 void unwind_walk(struct unwind_walk *walk, struct unwind_stack *stack,
 		 enum unwind_path path);
 bool unwind_must_not_wait(void);
@@ -208,6 +252,16 @@ int unwind_read_word(struct unwind_walk *walk, unsigned long addr,
 int unwind_step_fp(struct unwind_walk *walk);
 #else
 static inline int unwind_step_fp(struct unwind_walk *walk) { return -ENOENT; }
+#endif
+
+/* probes.c */
+
+#ifdef CONFIG_UPROBES
+void unwind_probe_start(struct unwind_walk *walk);
+void unwind_probe_return(struct unwind_frame *caller, unsigned long sp);
+#else
+static inline void unwind_probe_start(struct unwind_walk *walk) { }
+static inline void unwind_probe_return(struct unwind_frame *caller, unsigned long sp) { }
 #endif
 
 /* tables.c, section.c */
@@ -226,5 +280,76 @@ static inline int unwind_step_sframe(struct unwind_walk *walk) { return -ENOENT;
 
 struct unwind_area *unwind_area_find(struct unwind_walk *walk, unsigned long addr);
 void unwind_areas_put(struct unwind_walk *walk);
+
+/* space.c */
+
+/**
+ * struct unwind_space - room for the walks of one task
+ * @node:	in the list of all
+ * @task:	whose it is; the task frees it, at the latest when it exits
+ * @last_use:	jiffies of the last walk
+ * @stacks:	frames of the last walk of each path
+ * @walk:	scratch; too large for the kernel stack of a task that is about
+ *		to fault
+ */
+struct unwind_space {
+	struct list_head	node;
+	struct task_struct	*task;
+	unsigned long		last_use;
+	struct unwind_stack	stacks[UNWIND_NR_PATHS];
+	struct unwind_walk	walk;
+};
+
+struct unwind_space *unwind_space_take(void);
+void unwind_space_return(struct unwind_space *space);
+bool unwind_space_grow(struct unwind_stack *stack, unsigned int entries);
+void unwind_space_free(void);
+void unwind_space_free_all(void);
+unsigned long unwind_space_count(void);
+
+/* counters.c */
+
+/**
+ * enum unwind_counter - what is counted, for all tasks together
+ * @UNWIND_REQUESTS:	triggers that armed a callback
+ * @UNWIND_COVERED:	triggers served by a callback that was armed already
+ * @UNWIND_CALLBACKS:	callbacks
+ * @UNWIND_WITHDRAWN:	armed callbacks whose client was unregistered
+ * @UNWIND_LOST:	armed callbacks that never came: a bug
+ * @UNWIND_LATE:	returns to user space that asked for an interrupt
+ * @UNWIND_WALKS:	walks; what follows tells how they ended
+ * @UNWIND_ENDS:	first of the end reasons
+ * @UNWIND_REFUSED:	first of the reasons to refuse a trigger
+ *
+ * At rest, that is without an armed callback, requests are the sum of callbacks,
+ * withdrawn and lost.
+ */
+enum unwind_counter {
+	UNWIND_REQUESTS,
+	UNWIND_COVERED,
+	UNWIND_CALLBACKS,
+	UNWIND_WITHDRAWN,
+	UNWIND_LOST,
+	UNWIND_LATE,
+	UNWIND_WALKS,
+	UNWIND_ENDS,
+	UNWIND_REFUSED = UNWIND_ENDS + USER_UNWIND_NR_ENDS,
+	UNWIND_REFUSED_UNREGISTERED = UNWIND_REFUSED,
+	UNWIND_REFUSED_NO_STACK,
+	UNWIND_REFUSED_NO_MM,
+	UNWIND_REFUSED_EXITING,
+	UNWIND_REFUSED_REPLACING,
+	UNWIND_REFUSED_DELIVERING,
+	UNWIND_REFUSED_OFF,
+	UNWIND_NR_COUNTERS,
+};
+
+DECLARE_PER_CPU(unsigned long[UNWIND_NR_COUNTERS], unwind_counters);
+
+/* From any context. */
+static inline void unwind_count(unsigned int counter)
+{
+	this_cpu_inc(unwind_counters[counter]);
+}
 
 #endif /* _KERNEL_UNWIND_INTERNAL_H */

@@ -38,9 +38,11 @@ static int find_rule(struct unwind_walk *walk, struct sframe_rule *rule, u64 *bi
 	return ret == -ENODATA ? -EBADMSG : ret;
 }
 
-static int read_register(const struct unwind_frame *frame, unsigned int reg,
+static int read_register(const struct unwind_walk *walk, unsigned int reg,
 			 unsigned long *value)
 {
+	const struct unwind_frame *frame = &walk->frame;
+
 	switch (reg) {
 	case UNWIND_USER_REG_SP:
 		*value = frame->sp;
@@ -49,7 +51,9 @@ static int read_register(const struct unwind_frame *frame, unsigned int reg,
 		*value = frame->fp;
 		return frame->fp_known ? 0 : -ENXIO;
 	default:
-		return frame->regs && unwind_user_reg(frame->regs, reg, value) ? 0 : -ENXIO;
+		if (!frame->regs || !unwind_user_reg(frame->regs, reg, value))
+			return -ENXIO;
+		return walk->changed & UNWIND_CHANGED(reg) ? -ESTALE : 0;
 	}
 }
 
@@ -61,7 +65,7 @@ static int read_loc(struct unwind_walk *walk, const struct sframe_loc *loc,
 	int ret;
 
 	if (loc->base == SFRAME_BASE_REG) {
-		ret = read_register(&walk->frame, loc->reg, &base);
+		ret = read_register(walk, loc->reg, &base);
 		if (ret)
 			return ret;
 	}

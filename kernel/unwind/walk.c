@@ -12,15 +12,21 @@
 
 #include "internal.h"
 
+static bool is_dying(void)
+{
+	return fatal_signal_pending(current) || (current->flags & PF_EXITING);
+}
+
 /**
- * unwind_must_not_wait - is current on its way out?
+ * unwind_must_not_wait - is current on its way out, or holding a lock?
  *
  * A task that is to be killed must not wait for memory, which a user-space file
  * system may never deliver. What is resident can still be read.
  */
 bool unwind_must_not_wait(void)
 {
-	return fatal_signal_pending(current) || (current->flags & PF_EXITING);
+	return is_dying() ||
+	       (atomic_long_read(&current->unwind.flags) & UNWIND_NO_WAIT);
 }
 
 static int read_user(unsigned long addr, unsigned int word, unsigned long *value)
@@ -75,10 +81,16 @@ static void start_walk(struct unwind_walk *walk)
 			.regs		= regs,
 		},
 		.word	= unwind_user_word(regs),
+		.changed = atomic_long_read(&current->unwind.flags) & UNWIND_CHANGED_ANY,
 		.rows	= UNWIND_ROW_BUDGET,
 		.mm	= current->mm,
 	};
 }
+
+/* Without these registers there is no first frame. */
+#define CHANGED_FRAME	(UNWIND_CHANGED(UNWIND_USER_REG_IP) |	\
+			 UNWIND_CHANGED(UNWIND_USER_REG_SP) |	\
+			 UNWIND_CHANGED(UNWIND_USER_REG_FP))
 
 /*
  * From the frame to its caller, with the first method that has something to say
@@ -88,6 +100,9 @@ static int take_step(struct unwind_walk *walk, struct unwind_stack *stack,
 		     enum unwind_path path)
 {
 	int ret;
+
+	if (walk->changed & CHANGED_FRAME)
+		return -ESTALE;
 
 	if (path == UNWIND_PATH_SFRAME) {
 		ret = unwind_step_sframe(walk);
@@ -102,16 +117,22 @@ static int take_step(struct unwind_walk *walk, struct unwind_stack *stack,
 	return ret;
 }
 
+/* Beside what a step returns. */
+#define LIMIT_REACHED	2
+
 static enum user_unwind_end end_reason(int step)
 {
 	switch (step) {
 	case UNWIND_OUTERMOST:	return USER_UNWIND_END_OUTERMOST;
+	case LIMIT_REACHED:	return USER_UNWIND_END_LIMIT;
 	case -ENOENT:		return USER_UNWIND_END_NO_TABLE;
 	case -EBADMSG:		return USER_UNWIND_END_MALFORMED;
 	case -ELOOP:		return USER_UNWIND_END_NO_PROGRESS;
 	case -ENXIO:		return USER_UNWIND_END_REGISTER;
 	case -E2BIG:		return USER_UNWIND_END_BUDGET;
-	case -EINTR:		return USER_UNWIND_END_KILLED;
+	case -EINTR:		return is_dying() ? USER_UNWIND_END_KILLED :
+						    USER_UNWIND_END_UNREADABLE;
+	case -ESTALE:		return USER_UNWIND_END_REPLACED;
 	case -ENOMEM:		return USER_UNWIND_END_NO_MEMORY;
 	default:		return USER_UNWIND_END_UNREADABLE;
 	}
@@ -132,28 +153,31 @@ static enum user_unwind_end end_reason(int step)
 void unwind_walk(struct unwind_walk *walk, struct unwind_stack *stack,
 		 enum unwind_path path)
 {
+	unsigned long sp;
 	int ret;
 
 	start_walk(walk);
+	unwind_probe_start(walk);
 	stack->guessed = false;
 	stack->first_fp = UINT_MAX;
 	stack->nr = 0;
 
-	for (;;) {
+	do {
 		stack->entries[stack->nr++] = walk->frame.ip;
+		sp = walk->frame.sp;
+		cond_resched();
 
 		ret = take_step(walk, stack, path);
-		if (ret) {
-			stack->end = end_reason(ret);
-			break;
-		}
-		if (stack->nr == stack->limit) {
-			stack->end = USER_UNWIND_END_LIMIT;
-			break;
-		}
-		cond_resched();
-	}
+		if (!ret)
+			unwind_probe_return(&walk->frame, sp);
+		if (!ret && stack->nr == stack->limit)
+			ret = LIMIT_REACHED;
+	} while (!ret);
 
+	stack->end = end_reason(ret);
+	/* Not a frame of it is that of the request. */
+	if (stack->end == USER_UNWIND_END_REPLACED)
+		stack->nr = 0;
 	stack->first_fp = min(stack->first_fp, stack->nr);
 	unwind_areas_put(walk);
 }

@@ -11,10 +11,13 @@ shelldir=$(dirname "$0")
 skip_test_missing_symbol leafloop
 
 err=0
+switch=/proc/sys/kernel/unwind_user
+off=
 dir=$(mktemp -d /tmp/__perf_test.sframe.XXXXX)
 data=$dir/perf.data
 
 cleanup() {
+	[ -z "$off" ] || echo 1 > "$switch"
 	rm -rf "$dir"
 	trap - EXIT TERM INT
 }
@@ -159,6 +162,25 @@ test_depth() {
 	echo "$name [Done]"
 }
 
+test_off() {
+	local name="Unwinding that is switched off"
+
+	if ! [ -w "$switch" ]; then
+		echo "$name [Skipped, only root can switch it]"
+		return
+	fi
+	off=1
+	echo 0 > "$switch"
+	if record --call-graph sframe true; then
+		fail "$name" "recorded"
+	fi
+	echo 1 > "$switch"
+	off=
+	grep -q "kernel.unwind_user" "$dir/log" || fail "$name" "message"
+	record --call-graph sframe true || fail "$name" "record after it was switched on"
+	echo "$name [Done]"
+}
+
 # The only way from function to function here is by tables.
 test_tables() {
 	local name="Tables without frame pointers"
@@ -207,6 +229,7 @@ test_pipe
 test_limit
 test_options
 test_depth
+test_off
 test_tables
 
 cleanup
