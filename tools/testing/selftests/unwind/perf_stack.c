@@ -279,7 +279,8 @@ void perf_stack_read(struct perf_stack *stack)
 	__u64 head, tail;
 	unsigned int i;
 
-	for (i = 0; i < stack->nr_events; i++)
+	/* The one that gets the stacks is the last one. */
+	for (i = stack->nr_events; i--;)
 		ioctl(stack->fds[i], PERF_EVENT_IOC_DISABLE, 0);
 
 	head = __atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE);
@@ -334,18 +335,55 @@ const struct perf_stack_record *perf_stack_of(const struct perf_stack *stack,
 	return NULL;
 }
 
+static int compare_cookies(const void *left, const void *right)
+{
+	const struct perf_stack_record *a = *(const struct perf_stack_record **)left;
+	const struct perf_stack_record *b = *(const struct perf_stack_record **)right;
+
+	return a->cookie < b->cookie ? -1 : a->cookie > b->cookie;
+}
+
+static const struct perf_stack_record **sort_records(const struct perf_stack *stack)
+{
+	const struct perf_stack_record **sorted;
+	unsigned int i;
+
+	sorted = calloc(stack->nr_records + 1, sizeof(*sorted));
+	if (!sorted)
+		abort();
+	for (i = 0; i < stack->nr_records; i++)
+		sorted[i] = &stack->records[i];
+	qsort(sorted, stack->nr_records, sizeof(*sorted), compare_cookies);
+	return sorted;
+}
+
+/* The first of @sorted, which ends with NULL, that does not come before @cookie. */
+static const struct perf_stack_record **
+find_cookie(const struct perf_stack_record **sorted, unsigned int nr, __u64 cookie)
+{
+	while (nr) {
+		unsigned int half = nr / 2;
+
+		if (sorted[half]->cookie < cookie) {
+			sorted += half + 1;
+			nr -= half + 1;
+		} else {
+			nr = half;
+		}
+	}
+	return sorted;
+}
+
 /* All stacks of that cookie: there may be more than one, they must not differ. */
-static bool stacks_begin_at(const struct perf_stack *stack,
+static bool stacks_begin_at(const struct perf_stack_record **records,
 			    const struct perf_stack_sample *sample)
 {
-	unsigned int i, found = 0;
+	bool found = false;
 
-	for (i = 0; i < stack->nr_records; i++) {
-		const struct perf_stack_record *record = &stack->records[i];
+	for (; *records && (*records)->cookie == sample->cookie; records++) {
+		const struct perf_stack_record *record = *records;
 
-		if (record->cookie != sample->cookie)
-			continue;
-		found++;
+		found = true;
 		if (!record->nr || record->ips[0] != sample->ip ||
 		    record->tid != sample->tid) {
 			fprintf(stderr,
@@ -368,15 +406,21 @@ static bool stacks_begin_at(const struct perf_stack *stack,
  * when the sample was taken, and is of the same thread.
  *
  * Return: number of samples that were promised a stack and have none, or that of
- *	   another moment; the first ones are printed.
+ *	   another moment, no more than a few, which are printed.
  */
 unsigned int perf_stack_astray(const struct perf_stack *stack)
 {
+	const struct perf_stack_record **sorted = sort_records(stack);
 	unsigned int i, astray = 0;
 
 	for (i = 0; i < stack->nr_samples && astray < 8; i++) {
-		if (stack->samples[i].cookie && !stacks_begin_at(stack, &stack->samples[i]))
+		const struct perf_stack_sample *sample = &stack->samples[i];
+
+		if (sample->cookie &&
+		    !stacks_begin_at(find_cookie(sorted, stack->nr_records, sample->cookie),
+				     sample))
 			astray++;
 	}
+	free(sorted);
 	return astray;
 }
