@@ -114,8 +114,4 @@ int perf_stack_open(struct perf_stack *stack, const struct perf_stack_options *o
 void perf_stack_read(struct perf_stack *stack);
 void perf_stack_close(struct perf_stack *stack);
 
-const struct perf_stack_record *perf_stack_of(const struct perf_stack *stack,
-					      const struct perf_stack_sample *sample);
-unsigned int perf_stack_astray(const struct perf_stack *stack);
-
 #endif /* _PERF_STACK_H */

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "chain.h"
-#include "perf_stack.h"
+#include "perf_stack_check.h"
 
 /* A function in assembler, in a section of its own as those of CHAIN_FUNCTION(). */
 #define ASM_FUNCTION(name, body)					\
