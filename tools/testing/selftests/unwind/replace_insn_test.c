@@ -212,7 +212,8 @@ FIXTURE_TEARDOWN(umip)
 	perf_stack_close(&self->stack);
 }
 
-/* Without a flush the stack begins at the next instruction, and the result of smsw
+/*
+ * Without a flush the stack begins at the next instruction, and the result of smsw
  * is what the caller is looked for with.
  */
 TEST_F(umip, instruction)
