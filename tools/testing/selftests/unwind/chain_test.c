@@ -20,7 +20,7 @@
 
 #include "../kselftest_harness.h"
 #include "chain.h"
-#include "perf_stack.h"
+#include "perf_stack_check.h"
 
 #ifdef CHAIN_FP
 #define PLUGIN	"chain_plugin_fp.so"
@@ -117,7 +117,7 @@ TEST_F(chain, functions_in_order)
 		.events	= { "syscalls/sys_enter_getppid" },
 		.type	= variant->type,
 	};
-	const struct perf_stack_record *record = &self->stack.records[0];
+	const struct perf_stack_record *record;
 	int i;
 
 	open_stack(_metadata, &self->stack, &options);
@@ -127,6 +127,7 @@ TEST_F(chain, functions_in_order)
 	ASSERT_FALSE(self->stack.broken);
 	ASSERT_EQ(1, self->stack.nr_samples);
 	ASSERT_EQ(1, self->stack.nr_records);
+	record = &self->stack.records[0];
 	ASSERT_NE(0, record->cookie);
 	ASSERT_EQ(self->stack.samples[0].cookie, record->cookie);
 
@@ -183,7 +184,7 @@ TEST_F(chain, refused_sample_has_no_guess)
 		.probe	= "perf_unwind_callback",
 		.type	= variant->type,
 	};
-	const struct perf_stack_sample *refused = &self->stack.samples[1];
+	const struct perf_stack_sample *refused;
 
 	open_stack(_metadata, &self->stack, &options);
 	call_chain(self->plugin);
@@ -192,6 +193,7 @@ TEST_F(chain, refused_sample_has_no_guess)
 	ASSERT_FALSE(self->stack.broken);
 	ASSERT_EQ(2, self->stack.nr_samples);
 	ASSERT_EQ(1, self->stack.nr_records);
+	refused = &self->stack.samples[1];
 	EXPECT_NE(0, self->stack.samples[0].cookie);
 	EXPECT_EQ(0, refused->cookie);
 	EXPECT_TRUE(variant->type == PERF_UNWIND_TYPE_FP ? refused->nr >= NR_FUNCTIONS :
@@ -207,7 +209,7 @@ TEST_F(chain, limit)
 		.type		= variant->type,
 		.max_stack	= 3,
 	};
-	const struct perf_stack_record *record = &self->stack.records[0];
+	const struct perf_stack_record *record;
 
 	open_stack(_metadata, &self->stack, &options);
 	call_chain(self->plugin);
@@ -215,6 +217,7 @@ TEST_F(chain, limit)
 
 	ASSERT_FALSE(self->stack.broken);
 	ASSERT_EQ(1, self->stack.nr_records);
+	record = &self->stack.records[0];
 	ASSERT_EQ(3, record->nr);
 	EXPECT_EQ(PERF_CALLCHAIN_END_LIMIT, record->end);
 	EXPECT_TRUE(in_range(record->ips[CALLBACK], self->ranges[CALLBACK]));
@@ -247,7 +250,7 @@ TEST_F(chain, exec_has_two_stacks)
 		.events	= { "syscalls/sys_enter_execve", "syscalls/sys_exit_execve" },
 		.type	= variant->type,
 	};
-	const struct perf_stack_record *records = self->stack.records;
+	const struct perf_stack_record *records;
 	int status, start[2];
 
 	ASSERT_EQ(0, pipe(start));
@@ -265,6 +268,7 @@ TEST_F(chain, exec_has_two_stacks)
 	ASSERT_FALSE(self->stack.broken);
 	ASSERT_EQ(2, self->stack.nr_samples);
 	ASSERT_EQ(2, self->stack.nr_records);
+	records = self->stack.records;
 	EXPECT_EQ(self->stack.samples[0].cookie, records[0].cookie);
 	EXPECT_EQ(self->stack.samples[1].cookie, records[1].cookie);
 	EXPECT_NE(records[0].cookie, records[1].cookie);
@@ -329,12 +333,9 @@ TEST_F(chain, late_request)
 	waitpid(neighbour, NULL, 0);
 
 	ASSERT_FALSE(self->stack.broken);
-	for (i = 0; i < self->stack.nr_records; i++) {
-		__u64 ip = self->stack.records[i].ips[0];
-
-		EXPECT_FALSE(in_range(ip, self->ranges[CALLBACK]));
-		sleeping += in_range(ip, CHAIN_RANGE(sleeper));
-	}
+	EXPECT_EQ(0, perf_stack_astray(&self->stack));
+	for (i = 0; i < self->stack.nr_records; i++)
+		sleeping += in_range(self->stack.records[i].ips[0], CHAIN_RANGE(sleeper));
 	EXPECT_LT(0, sleeping);
 }
 
