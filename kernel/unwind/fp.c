@@ -40,7 +40,10 @@ int unwind_step_fp(struct unwind_walk *walk)
 {
 	struct unwind_frame *frame = &walk->frame;
 	const struct unwind_area *text;
-	unsigned long fp, ra;
+	struct unwind_frame caller = {
+		.sp		= frame->fp + 2 * walk->word,
+		.fp_known	= true,
+	};
 	int ret;
 
 	if (!frame->fp_known)
@@ -50,25 +53,21 @@ int unwind_step_fp(struct unwind_walk *walk)
 
 	ret = check_pair(walk);
 	if (!ret)
-		ret = unwind_read_word(walk, frame->fp, &fp);
+		ret = unwind_read_word(walk, frame->fp, &caller.fp);
 	if (!ret)
-		ret = unwind_read_word(walk, frame->fp + walk->word, &ra);
+		ret = unwind_read_word(walk, frame->fp + walk->word, &caller.ip);
 	if (ret)
 		return ret;
-	if (!ra)
+	if (!caller.ip)
 		return UNWIND_OUTERMOST;
 
-	text = unwind_area_find(walk, ra - 1);
+	unwind_probe_return(&caller, frame->sp);
+	text = unwind_area_find(walk, caller.ip - 1);
 	if (IS_ERR(text))
 		return PTR_ERR(text) == -ENOENT ? -ELOOP : PTR_ERR(text);
 	if (!text->exec)
 		return -ELOOP;
 
-	*frame = (struct unwind_frame) {
-		.ip		= ra,
-		.sp		= frame->fp + 2 * walk->word,
-		.fp		= fp,
-		.fp_known	= true,
-	};
+	*frame = caller;
 	return 0;
 }

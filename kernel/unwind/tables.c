@@ -151,8 +151,11 @@ int unwind_step_sframe(struct unwind_walk *walk)
 		ret = read_loc(walk, &rule.fp, cfa, &caller.fp);
 		caller.fp_known = true;
 	}
-	if (!ret)
-		ret = check_caller(walk, &caller, &rule, bias);
+	if (ret)
+		return ret;
+
+	unwind_probe_return(&caller, frame->sp);
+	ret = check_caller(walk, &caller, &rule, bias);
 	if (ret)
 		return ret;
 

@@ -153,7 +153,6 @@ static enum user_unwind_end end_reason(int step)
 void unwind_walk(struct unwind_walk *walk, struct unwind_stack *stack,
 		 enum unwind_path path)
 {
-	unsigned long sp;
 	int ret;
 
 	start_walk(walk);
@@ -164,12 +163,9 @@ void unwind_walk(struct unwind_walk *walk, struct unwind_stack *stack,
 
 	do {
 		stack->entries[stack->nr++] = walk->frame.ip;
-		sp = walk->frame.sp;
 		cond_resched();
 
 		ret = take_step(walk, stack, path);
-		if (!ret)
-			unwind_probe_return(&walk->frame, sp);
 		if (!ret && stack->nr == stack->limit)
 			ret = LIMIT_REACHED;
 	} while (!ret);
