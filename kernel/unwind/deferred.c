@@ -364,8 +364,8 @@ static void count_refusal(int error)
  *	-ESRCH		current is exiting and has delivered its last stack
  *	-EAGAIN		the stack of current is being replaced
  *	-EBUSY		current is delivering its stack at this moment, or has
- *			delivered it %UNWIND_MAX_PASSES times on its way to user
- *			space, and no callback of @client is still to come
+ *			delivered it again %UNWIND_MAX_PASSES times on its way to
+ *			user space, and no callback of @client is still to come
  */
 int unwinder_trigger(struct unwinder_client *client, u64 *cookie)
 {

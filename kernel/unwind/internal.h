@@ -64,7 +64,7 @@ static_assert(sizeof(struct unwind_task) <= 64);
  *  UNWIND_QUEUED	the work of a path is linked in the list of the task
  *  UNWIND_DELIVERED	stacks were delivered since the last pass
  *  UNWIND_NO_WAIT	a walk must not wait for memory
- *  UNWIND_PASSES	how often the same stack was delivered on the way out
+ *  UNWIND_PASSES	how often the way out went on after a delivery
  *  UNWIND_CHANGED	registers that somebody else wrote after a request for
  *			the stack, by their DWARF number
  *
@@ -81,8 +81,8 @@ static_assert(sizeof(struct unwind_task) <= 64);
 static_assert(UNWIND_NR_PATHS <= 2);
 
 /*
- * A return to user space that delivers the same stack so often has a client whose
- * events come from the delivery. It must not keep the task for ever.
+ * A return to user space that delivers the same stack so often again has a client
+ * whose events come from the delivery. It must not keep the task for ever.
  */
 #define UNWIND_MAX_PASSES	8
 static_assert(UNWIND_MAX_PASSES * UNWIND_PASS <= UNWIND_PASSES);
