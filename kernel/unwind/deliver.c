@@ -27,16 +27,30 @@ struct unwind_request {
 	bool		guess;
 };
 
+/*
+ * A request whose client is being unregistered stays with nobody to deliver it: the
+ * task would not get to user space with it.
+ */
+static void withdraw_request(unsigned int slot)
+{
+	if (atomic64_fetch_andnot(BIT_ULL(slot), &current->unwind.state) & BIT_ULL(slot))
+		unwind_count(UNWIND_WITHDRAWN);
+}
+
 static struct unwind_request gather_request(unsigned long waiting, enum unwind_path path)
 {
 	struct unwind_request request = {};
 	unsigned int slot;
+
+	waiting &= UNWIND_CLIENTS;
 
 	guard(rcu)();
 	for_each_set_bit(slot, &waiting, UNWINDER_MAX_CLIENTS) {
 		const struct unwinder_client *client;
 
 		client = rcu_dereference(unwinder_clients[slot]);
+		if (!client)
+			withdraw_request(slot);
 		if (!client || unwinder_path(client) != path)
 			continue;
 		request.clients |= BIT(slot);

@@ -184,21 +184,36 @@ static void interrupt_user_mode(struct irq_work *work)
 static DEFINE_PER_CPU(struct irq_work, late_work) =
 	IRQ_WORK_INIT_HARD(interrupt_user_mode);
 
+/* There is nothing that would deliver it, so it must not stop the task either. */
+static void drop_stray_request(void)
+{
+	s64 live = UNWIND_LIVE;
+
+	drop_requests();
+	atomic64_try_cmpxchg(&current->unwind.state, &live, 0);
+}
+
 /**
  * unwind_exit_late - a request came after the last look at the task's work
  *
  * The interrupt that this asks for comes before the first instruction of user
  * space, where the stack is still the one that was asked for, and delivers it.
  *
- * Without a request there is nothing to do: the request was withdrawn, or an NMI
- * was here.
+ * Without a request there is nothing to do: it was withdrawn, or an NMI was here.
  *
  * Context: Last step of a return to user space, interrupts off.
  */
 void unwind_exit_late(void)
 {
-	if (!(atomic64_read(&current->unwind.state) & UNWIND_CLIENTS))
+	struct unwind_task *unwind = &current->unwind;
+
+	if (!(atomic64_read(&unwind->state) & UNWIND_CLIENTS))
 		return;
-	unwind_count(UNWIND_LATE);
-	irq_work_queue(this_cpu_ptr(&late_work));
+
+	if (atomic_long_read(&unwind->flags) & UNWIND_QUEUED_ANY) {
+		unwind_count(UNWIND_LATE);
+		irq_work_queue(this_cpu_ptr(&late_work));
+	} else {
+		drop_stray_request();
+	}
 }

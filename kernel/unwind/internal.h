@@ -71,6 +71,7 @@ static_assert(sizeof(struct unwind_task) <= 64);
  * All but UNWIND_QUEUED and UNWIND_NO_WAIT are about the current cookie.
  */
 #define UNWIND_QUEUED(path)	BIT(path)
+#define UNWIND_QUEUED_ANY	GENMASK(UNWIND_NR_PATHS - 1, 0)
 #define UNWIND_DELIVERED	BIT(2)
 #define UNWIND_NO_WAIT		BIT(3)
 #define UNWIND_PASS		BIT(8)
