@@ -174,10 +174,12 @@ struct unwind_area {
 #define UNWIND_OUTERMOST	1
 
 /*
- * Rows that one walk may look at. A function of 512 frames' worth of ordinary
- * code has some thousands.
+ * Rows and program headers that a walk may look at, for each frame that it may
+ * have. Ordinary code needs ten or twenty. A walk of few frames may have as many as
+ * one of UNWIND_MIN_FRAMES: a large function can be in any stack.
  */
-#define UNWIND_ROW_BUDGET	65536
+#define UNWIND_ROWS_PER_FRAME	128
+#define UNWIND_MIN_FRAMES	512
 
 /**
  * struct unwind_frame - where the walk stands
@@ -201,7 +203,7 @@ struct unwind_frame {
  * struct unwind_walk - a walk under way
  * @frame:	the frame that it has reached
  * @word:	bytes of an address
- * @rows:	what is left of %UNWIND_ROW_BUDGET
+ * @rows:	what is left of its budget, see %UNWIND_ROWS_PER_FRAME
  * @changed:	UNWIND_CHANGED() of registers that are not those of the request
  * @mm:		what it walks in, that of current
  * @areas:	mappings met so far
@@ -270,7 +272,8 @@ static inline void unwind_probe_return(struct unwind_frame *caller, unsigned lon
 #ifdef CONFIG_UNWIND_USER_SFRAME
 int unwind_step_sframe(struct unwind_walk *walk);
 
-int unwind_table_find(struct unwind_area *area, struct unwind_table *table);
+int unwind_table_find(struct unwind_area *area, struct unwind_table *table,
+		      unsigned int *rows);
 int unwind_table_lookup(const struct unwind_area *area, u64 pc,
 			struct sframe_rule *rule, unsigned int *rows);
 #else

@@ -179,7 +179,8 @@ static bool is_mapped_text(const Elf64_Phdr *phdr, u64 pos)
 	       round_up(offset_in_page(phdr->p_offset) + phdr->p_filesz, PAGE_SIZE);
 }
 
-static int read_headers(struct unwind_area *area, struct unwind_table *table)
+static int read_headers(struct unwind_area *area, struct unwind_table *table,
+			unsigned int *rows)
 {
 	u64 pos = (u64)area->pgoff << PAGE_SHIFT;
 	u64 table_addr = 0;
@@ -194,6 +195,9 @@ static int read_headers(struct unwind_area *area, struct unwind_table *table)
 		return ret;
 	if (!usable_header(&ehdr))
 		return -ENOENT;
+	if (*rows < ehdr.e_phnum)
+		return -E2BIG;
+	*rows -= ehdr.e_phnum;
 
 	for (i = 0; i < ehdr.e_phnum; i++) {
 		ret = read_file(area->file, ehdr.e_phoff + i * sizeof(phdr),
@@ -222,12 +226,14 @@ static int read_headers(struct unwind_area *area, struct unwind_table *table)
  * unwind_table_find - find the table for a mapping
  * @area: a mapping of a file with instructions
  * @table: where what was found goes
+ * @rows: how many program headers may be looked at, is counted down
  *
  * Context: May sleep.
- * Return: 0, -ENOENT if there is no table or none that is accepted, -EFAULT or
- * -EINTR if the file cannot be read now.
+ * Return: 0, -ENOENT if there is no table or none that is accepted, -E2BIG, -EFAULT
+ * or -EINTR if the file cannot be read now.
  */
-int unwind_table_find(struct unwind_area *area, struct unwind_table *table)
+int unwind_table_find(struct unwind_area *area, struct unwind_table *table,
+		      unsigned int *rows)
 {
 	struct file_table source;
 	int ret;
@@ -235,7 +241,7 @@ int unwind_table_find(struct unwind_area *area, struct unwind_table *table)
 	if (!can_read(area->file))
 		return -ENOENT;
 
-	ret = read_headers(area, table);
+	ret = read_headers(area, table, rows);
 	if (!ret) {
 		source = file_table(area, table);
 		ret = sframe_open(&table->section, &source.bytes,

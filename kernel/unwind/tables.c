@@ -29,7 +29,8 @@ static int find_rule(struct unwind_walk *walk, struct sframe_rule *rule, u64 *bi
 		return -ENOENT;
 
 	if (area->table.error == -EAGAIN)
-		area->table.error = unwind_table_find(area, &area->table);
+		area->table.error = unwind_table_find(area, &area->table,
+						      &walk->rows);
 	if (area->table.error)
 		return area->table.error;
 

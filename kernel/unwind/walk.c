@@ -67,7 +67,7 @@ int unwind_read_word(struct unwind_walk *walk, unsigned long addr,
 	return ret ? -EINTR : 0;
 }
 
-static void start_walk(struct unwind_walk *walk)
+static void start_walk(struct unwind_walk *walk, unsigned int limit)
 {
 	struct pt_regs *regs = task_pt_regs(current);
 
@@ -82,7 +82,7 @@ static void start_walk(struct unwind_walk *walk)
 		},
 		.word	= unwind_user_word(regs),
 		.changed = atomic_long_read(&current->unwind.flags) & UNWIND_CHANGED_ANY,
-		.rows	= UNWIND_ROW_BUDGET,
+		.rows	= UNWIND_ROWS_PER_FRAME * max(limit, UNWIND_MIN_FRAMES),
 		.mm	= current->mm,
 	};
 }
@@ -155,7 +155,7 @@ void unwind_walk(struct unwind_walk *walk, struct unwind_stack *stack,
 {
 	int ret;
 
-	start_walk(walk);
+	start_walk(walk, stack->limit);
 	unwind_probe_start(walk);
 	stack->guessed = false;
 	stack->first_fp = UINT_MAX;
