@@ -10,6 +10,7 @@ help:
 ## make run CMD='...'   profile a command of yours in the guest instead
 ## make shell           a guest with the kernel and its perf, on this terminal
 ## make test            all tests
+## make test-long       those that take hours: other configurations, long storms
 ##
 ## make apply           linux/: a kernel tree with a commit for each card
 ## make save            write the commits in linux/ back to this repository
@@ -28,6 +29,9 @@ shell:
 test:
 	@harness/test
 
+test-long:
+	@harness/test-long
+
 apply:
 	@harness/series apply --tree "$$(harness/edit-tree)"
 
@@ -37,4 +41,4 @@ save:
 series:
 	@harness/series export --tree "$$(harness/edit-tree)" patches
 
-.PHONY: help run shell test apply save series
+.PHONY: help run shell test test-long apply save series
