@@ -29,33 +29,22 @@ void unwind_gate_shut_nowait(void);
 void unwind_gate_open(void);
 void unwind_register_changed(struct task_struct *task, unsigned long offset);
 
-void __unwind_exit_pass(void);
-void __unwind_exit_restart(void);
+void __unwind_made_progress(void);
 void unwind_exit_late(void);
 
 /**
- * unwind_exit_pass - once more the work before the return to user space is done
+ * unwind_made_progress - what current is in the kernel for has gone on
+ *
+ * For who does the work of the return to user space, and then something else, again
+ * and again: a virtual CPU that has entered its guest, who has waited for io_uring.
+ * What was delivered so far does not count against the limit of one return.
  *
  * Context: Task context.
  */
-static __always_inline void unwind_exit_pass(void)
+static __always_inline void unwind_made_progress(void)
 {
 	if (static_branch_unlikely(&unwinder_in_use))
-		__unwind_exit_pass();
-}
-
-/**
- * unwind_exit_restart - the passes so far do not count
- *
- * For what does that work and then something else than a return to user space,
- * again and again.
- *
- * Context: Task context.
- */
-static __always_inline void unwind_exit_restart(void)
-{
-	if (static_branch_unlikely(&unwinder_in_use))
-		__unwind_exit_restart();
+		__unwind_made_progress();
 }
 
 /**
@@ -93,8 +82,7 @@ static inline void unwind_gate_open(void) { }
 static inline void unwind_register_changed(struct task_struct *task,
 					   unsigned long offset) { }
 
-static __always_inline void unwind_exit_pass(void) { }
-static __always_inline void unwind_exit_restart(void) { }
+static __always_inline void unwind_made_progress(void) { }
 static __always_inline void unwind_exit_to_user_mode(void) { }
 
 #endif /* CONFIG_UNWIND_USER */

@@ -13,9 +13,9 @@
  *			accepted
  *
  * Only current sets bits, but it does so from every context, so all updates are
- * cmpxchg loops: an NMI in the middle of one makes it start again. Only
- * unwinder_unregister() touches the word of another task, to take the bit of the
- * client back.
+ * cmpxchg loops: an NMI in the middle of one makes it start again. Others only clear
+ * bits: unwinder_unregister() takes back that of the client, and UNWIND_LIVE if it is
+ * the last one; unwind_register_changed(), for a task that is stopped, UNWIND_LIVE.
  *
  * A request travels like this:
  *
@@ -266,6 +266,9 @@ static int accept_request(struct unwind_task *unwind, s64 bit)
 		flags = atomic_long_read(&unwind->flags);
 		state = atomic64_read(&unwind->state);
 
+		/* Its callback comes in the walk that this is part of. */
+		if (state & UNWIND_RUNNING && state & bit)
+			return 1;
 		if (state & UNWIND_GATE)
 			return current->flags & PF_EXITING ? -ESRCH : -EAGAIN;
 		/* Until the old stack is delivered there is no name for the new one. */
@@ -279,7 +282,7 @@ static int accept_request(struct unwind_task *unwind, s64 bit)
 			fresh = fresh ?: unwind_next_cookie();
 			if (!name_stack(unwind, cookie, fresh))
 				continue;
-		} else if ((flags & UNWIND_PASSES) >= UNWIND_MAX_PASSES * UNWIND_PASS) {
+		} else if ((flags & UNWIND_REPEATS) >= UNWIND_MAX_REPEATS * UNWIND_REPEAT) {
 			return -EBUSY;
 		}
 		if (atomic64_try_cmpxchg(&unwind->state, &state,
@@ -364,8 +367,8 @@ static void count_refusal(int error)
  *	-ESRCH		current is exiting and has delivered its last stack
  *	-EAGAIN		the stack of current is being replaced
  *	-EBUSY		current is delivering its stack at this moment, or has
- *			delivered it again %UNWIND_MAX_PASSES times on its way to
- *			user space, and no callback of @client is still to come
+ *			delivered it again %UNWIND_MAX_REPEATS times without any
+ *			progress, and no callback of @client is still to come
  */
 int unwinder_trigger(struct unwinder_client *client, u64 *cookie)
 {

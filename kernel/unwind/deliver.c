@@ -154,6 +154,8 @@ static void call_clients(struct unwind_task *unwind, enum unwind_path path,
 
 	space = unwind_space_take();
 	filled = space && fill_stack(space, path, cookie, request);
+	if (!filled)
+		unwind_count(UNWIND_ENDS + USER_UNWIND_END_NO_MEMORY);
 	for_each_set_bit(slot, &request->clients, UNWINDER_MAX_CLIENTS)
 		call_client(unwind, slot, filled ? &space->stacks[path] : NULL, cookie);
 	if (space)
@@ -175,7 +177,7 @@ void unwind_deliver(enum unwind_path path)
 	request = gather_request(atomic64_fetch_or(UNWIND_RUNNING, &unwind->state), path);
 	if (request.clients) {
 		call_clients(unwind, path, &request);
-		atomic_long_or(UNWIND_DELIVERED, &unwind->flags);
+		atomic_long_or(UNWIND_DELIVERED(path), &unwind->flags);
 	}
 	atomic64_andnot(UNWIND_RUNNING, &unwind->state);
 }
@@ -195,6 +197,17 @@ void unwind_deliver_all(void)
 	}
 }
 
+/* Only here, and by current only, does the count go up. */
+static void count_repeat(enum unwind_path path)
+{
+	atomic_long_t *flags = &current->unwind.flags;
+	unsigned long old = atomic_long_read(flags);
+
+	if (old & UNWIND_DELIVERED(path) &&
+	    (old & UNWIND_REPEATS) < UNWIND_MAX_REPEATS * UNWIND_REPEAT)
+		atomic_long_add(UNWIND_REPEAT, flags);
+}
+
 /*
  * The bit says that the work is linked in the list of the task, which only its run
  * ends; a work that is queued twice makes a ring of the list. It is cleared first:
@@ -203,6 +216,7 @@ void unwind_deliver_all(void)
 static void run_path(enum unwind_path path)
 {
 	atomic_long_andnot(UNWIND_QUEUED(path), &current->unwind.flags);
+	count_repeat(path);
 	unwind_deliver(path);
 }
 

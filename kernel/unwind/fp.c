@@ -61,7 +61,7 @@ int unwind_step_fp(struct unwind_walk *walk)
 	if (!caller.ip)
 		return UNWIND_OUTERMOST;
 
-	unwind_probe_return(&caller, frame->sp);
+	unwind_probe_return(walk, &caller);
 	text = unwind_area_find(walk, caller.ip - 1);
 	if (IS_ERR(text))
 		return PTR_ERR(text) == -ENOENT ? -ELOOP : PTR_ERR(text);

@@ -158,22 +158,9 @@ void unwind_task_exit(void)
 	unwind_space_free();
 }
 
-/* One more pass, if the last one has delivered the current stack. */
-void __unwind_exit_pass(void)
+void __unwind_made_progress(void)
 {
-	atomic_long_t *flags = &current->unwind.flags;
-	unsigned long old = atomic_long_read(flags);
-
-	if (!(old & UNWIND_DELIVERED))
-		return;
-	atomic_long_andnot(UNWIND_DELIVERED, flags);
-	if ((old & UNWIND_PASSES) < UNWIND_MAX_PASSES * UNWIND_PASS)
-		atomic_long_add(UNWIND_PASS, flags);
-}
-
-void __unwind_exit_restart(void)
-{
-	atomic_long_andnot(UNWIND_DELIVERED | UNWIND_PASSES, &current->unwind.flags);
+	atomic_long_andnot(UNWIND_DELIVERED_ANY | UNWIND_REPEATS, &current->unwind.flags);
 }
 
 static void interrupt_user_mode(struct irq_work *work)

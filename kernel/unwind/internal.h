@@ -62,31 +62,34 @@ static_assert(sizeof(struct unwind_task) <= 64);
  * change, but not together with the clients' bits.
  *
  *  UNWIND_QUEUED	the work of a path is linked in the list of the task
- *  UNWIND_DELIVERED	stacks were delivered since the last pass
+ *  UNWIND_DELIVERED	the stack of a path was delivered
  *  UNWIND_NO_WAIT	a walk must not wait for memory
- *  UNWIND_PASSES	how often the way out went on after a delivery
+ *  UNWIND_HAS_SPACE	the task has, or had, room for walks
+ *  UNWIND_REPEATS	how often it was delivered once more
  *  UNWIND_CHANGED	registers that somebody else wrote after a request for
  *			the stack, by their DWARF number
  *
- * All but UNWIND_QUEUED and UNWIND_NO_WAIT are about the current cookie.
+ * Those in UNWIND_OF_COOKIE are about the current cookie.
  */
 #define UNWIND_QUEUED(path)	BIT(path)
 #define UNWIND_QUEUED_ANY	GENMASK(UNWIND_NR_PATHS - 1, 0)
-#define UNWIND_DELIVERED	BIT(2)
-#define UNWIND_NO_WAIT		BIT(3)
-#define UNWIND_PASS		BIT(8)
-#define UNWIND_PASSES		GENMASK(11, 8)
+#define UNWIND_DELIVERED(path)	BIT(2 + (path))
+#define UNWIND_DELIVERED_ANY	GENMASK(3, 2)
+#define UNWIND_NO_WAIT		BIT(4)
+#define UNWIND_HAS_SPACE	BIT(5)
+#define UNWIND_REPEAT		BIT(8)
+#define UNWIND_REPEATS		GENMASK(11, 8)
 #define UNWIND_CHANGED(reg)	BIT(16 + (reg))
 #define UNWIND_CHANGED_ANY	GENMASK(16 + UNWIND_USER_NR_REGS - 1, 16)
-#define UNWIND_OF_COOKIE	(UNWIND_DELIVERED | UNWIND_PASSES | UNWIND_CHANGED_ANY)
+#define UNWIND_OF_COOKIE	(UNWIND_DELIVERED_ANY | UNWIND_REPEATS | UNWIND_CHANGED_ANY)
 static_assert(UNWIND_NR_PATHS <= 2);
 
 /*
- * A return to user space that delivers the same stack so often again has a client
- * whose events come from the delivery. It must not keep the task for ever.
+ * A task to which the same stack is delivered so often again, without any progress,
+ * has a client whose events come from the delivery. They must not keep the task.
  */
-#define UNWIND_MAX_PASSES	8
-static_assert(UNWIND_MAX_PASSES * UNWIND_PASS <= UNWIND_PASSES);
+#define UNWIND_MAX_REPEATS	8
+static_assert(UNWIND_MAX_REPEATS * UNWIND_REPEAT <= UNWIND_REPEATS);
 
 #define UNWIND_COOKIE_CPU_SHIFT	48
 #define UNWIND_COOKIE_COUNT	GENMASK_ULL(UNWIND_COOKIE_CPU_SHIFT - 1, 0)
@@ -261,10 +264,11 @@ static inline int unwind_step_fp(struct unwind_walk *walk) { return -ENOENT; }
 
 #ifdef CONFIG_UPROBES
 void unwind_probe_start(struct unwind_walk *walk);
-void unwind_probe_return(struct unwind_frame *caller, unsigned long sp);
+void unwind_probe_return(const struct unwind_walk *walk, struct unwind_frame *caller);
 #else
 static inline void unwind_probe_start(struct unwind_walk *walk) { }
-static inline void unwind_probe_return(struct unwind_frame *caller, unsigned long sp) { }
+static inline void unwind_probe_return(const struct unwind_walk *walk,
+				       struct unwind_frame *caller) { }
 #endif
 
 /* tables.c, section.c */

@@ -69,23 +69,26 @@ void unwind_probe_start(struct unwind_walk *walk)
 {
 	const struct uprobe_task *utask = current->utask;
 	struct unwind_frame *frame = &walk->frame;
-	unsigned long offset;
+	unsigned long trampoline, offset;
 
 	if (!utask)
 		return;
 
 	frame->ip = undo_copy(utask, frame->ip);
-	offset = frame->ip - uprobe_get_trampoline_vaddr();
+	trampoline = uprobe_get_trampoline_vaddr();
+	if (trampoline == UPROBE_NO_TRAMPOLINE_VADDR)
+		return;
+	offset = frame->ip - trampoline;
 	if (offset < UPROBE_XOL_SLOT_BYTES)
 		leave_trampoline(walk, utask, offset);
 }
 
 /**
  * unwind_probe_return - make a return address that of the program
- * @caller: the frame that was reached
- * @sp: stack pointer of the frame before it
+ * @walk: the walk
+ * @caller: the frame that was reached; its return address stood below its stack
  */
-void unwind_probe_return(struct unwind_frame *caller, unsigned long sp)
+void unwind_probe_return(const struct unwind_walk *walk, struct unwind_frame *caller)
 {
 	const struct uprobe_task *utask = current->utask;
 	const struct return_instance *instance;
@@ -96,7 +99,7 @@ void unwind_probe_return(struct unwind_frame *caller, unsigned long sp)
 	caller->ip = undo_copy(utask, caller->ip);
 	if (caller->ip != uprobe_get_trampoline_vaddr())
 		return;
-	instance = find_return(utask, sp, caller->sp);
+	instance = find_return(utask, caller->sp - walk->word, caller->sp);
 	if (instance)
 		caller->ip = instance->orig_ret_vaddr;
 }

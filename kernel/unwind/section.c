@@ -71,7 +71,8 @@ static struct folio *get_cached(struct address_space *mapping, pgoff_t index)
 /*
  * The folio with page @index, read in if that does not have to wait. A reader
  * that is at the mercy of a user-space file system must be able to be killed:
- * ->read_folio() may not care, so all that can be read by readahead is.
+ * ->read_folio() may not care, and holds a lock of the file. So what readahead does
+ * not bring ends this walk; the next one tries again.
  */
 static struct folio *get_folio(struct file *file, pgoff_t index)
 {
@@ -90,14 +91,7 @@ static struct folio *get_folio(struct file *file, pgoff_t index)
 
 	file_ra_state_init(&readahead, mapping);
 	page_cache_sync_readahead(mapping, &readahead, file, index, 1);
-	folio = get_cached(mapping, index);
-	if (!IS_ERR(folio) || PTR_ERR(folio) == -EINTR)
-		return folio;
-
-	filemap_invalidate_lock_shared(mapping);
-	folio = read_mapping_folio(mapping, index, file);
-	filemap_invalidate_unlock_shared(mapping);
-	return checked(folio);
+	return get_cached(mapping, index);
 }
 
 /*
@@ -145,6 +139,8 @@ static int fetch_from_file(const struct sframe_bytes *bytes, u64 offset,
 {
 	const struct file_table *table = container_of(bytes, struct file_table, bytes);
 
+	/* A function may have as many rows as the budget of the walk allows. */
+	cond_resched();
 	return read_file(table->file, table->offset + offset, dst, len);
 }
 

@@ -41,6 +41,7 @@ static struct unwind_space *make_space(void)
 		return NULL;
 
 	space->task = current;
+	atomic_long_or(UNWIND_HAS_SPACE, &current->unwind.flags);
 	scoped_guard(spinlock, &spaces_lock) {
 		list_add_tail(&space->node, &spaces);
 		nr_spaces++;
@@ -121,6 +122,10 @@ void unwind_space_free(void)
 {
 	struct unwind_space *space = NULL;
 	LIST_HEAD(dead);
+
+	/* Most tasks are never walked: no lock for them. */
+	if (!(atomic_long_read(&current->unwind.flags) & UNWIND_HAS_SPACE))
+		return;
 
 	/* Also waits for who is freeing it and looks at current. */
 	scoped_guard(spinlock, &spaces_lock) {

@@ -88,9 +88,11 @@ static bool holds_entry_point(const struct unwind_walk *walk,
 	const unsigned long *auxv = walk->mm->saved_auxv;
 	unsigned int i;
 
-	for (i = 0; i < AT_VECTOR_SIZE - 1 && auxv[i] != AT_NULL; i += 2) {
-		if (auxv[i] == AT_ENTRY)
-			return auxv[i + 1] - bias - rule->func_start < rule->func_size;
+	/* prctl() of another thread may write it. */
+	for (i = 0; i < AT_VECTOR_SIZE - 1 && READ_ONCE(auxv[i]) != AT_NULL; i += 2) {
+		if (READ_ONCE(auxv[i]) == AT_ENTRY)
+			return READ_ONCE(auxv[i + 1]) - bias - rule->func_start <
+			       rule->func_size;
 	}
 	return false;
 }
@@ -155,7 +157,7 @@ int unwind_step_sframe(struct unwind_walk *walk)
 	if (ret)
 		return ret;
 
-	unwind_probe_return(&caller, frame->sp);
+	unwind_probe_return(walk, &caller);
 	ret = check_caller(walk, &caller, &rule, bias);
 	if (ret)
 		return ret;
