@@ -249,7 +249,8 @@ TEST_F(uretprobe, tail_call)
 TEST_F(uretprobe, with_uprobe)
 {
 	const struct perf_stack_uprobe uprobes[] = {
-		{ inner }, { inner, .ret = true }, { outer, .ret = true }, {},
+		{ inner }, { inner, .ret = true }, { middle, .ret = true },
+		{ outer, .ret = true }, {},
 	};
 	struct perf_stack *stack = &self->stack;
 	struct chain first = self->plain[OUTER];
@@ -261,11 +262,12 @@ TEST_F(uretprobe, with_uprobe)
 	memmove(&first.ips[1], &first.ips[2], (first.nr - 1) * sizeof(first.ips[0]));
 #endif
 	measure(_metadata, stack, uprobes, NULL);
-	ASSERT_EQ(NR_CHAINS + 3, stack->nr_samples);
+	ASSERT_EQ(NR_CHAINS + 4, stack->nr_samples);
 	expect_sample(_metadata, stack, 0, 1, &first, 0);
 	expect_sample(_metadata, stack, 1, 0, &self->plain[OUTER], 0);
 	expect_sample(_metadata, stack, 2, 2, &self->plain[OUTER], 1);
-	expect_sample(_metadata, stack, 3, 3, &self->plain[OUTER], 3);
+	expect_sample(_metadata, stack, 3, 3, &self->plain[OUTER], 2);
+	expect_sample(_metadata, stack, 4, 4, &self->plain[OUTER], 3);
 }
 
 /* The kernel's code that is returned to makes a system call of its own. */
