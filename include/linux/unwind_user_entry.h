@@ -87,12 +87,18 @@ static __always_inline void unwind_exit_to_user_mode(void) { }
 
 #endif /* CONFIG_UNWIND_USER */
 
+static inline void unwind_gate_leave(bool shut)
+{
+	if (shut)
+		unwind_gate_open();
+}
+
 /*
  * guard(unwind_gate)() - the rest of the scope replaces the stack of current
  *
  * May be within the scope of another one, which then decides.
  */
 DEFINE_LOCK_GUARD_0(unwind_gate, _T->shut = unwind_gate_shut(),
-		    if (_T->shut) unwind_gate_open(), bool shut)
+		    unwind_gate_leave(_T->shut), bool shut)
 
 #endif /* _LINUX_UNWIND_USER_ENTRY_H */
