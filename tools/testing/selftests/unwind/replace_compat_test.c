@@ -72,7 +72,7 @@ asm(".pushsection text_of_compat, \"ax\", @progbits\n"
 	"3:\n"
 	".long 1b\n"
 	".word 0x23\n"			/* __USER32_CS */
-    ".popsection\n");
+	".popsection\n");
 
 unsigned long interrupted32_stack;
 
