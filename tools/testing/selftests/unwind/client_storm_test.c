@@ -17,7 +17,7 @@
 #include "client_fixture.h"
 
 #define THREADS		3
-#define ENOUGH		(200 * client_scale())
+#define ENOUGH		(60 * client_scale())
 
 FIXTURE(storm)
 {
