@@ -19,8 +19,8 @@
 
 #define SA_RESTORER	0x04000000
 
-#define STORM		400
-#define STORM_OUTSIDE	100
+#define STORM		120
+#define STORM_OUTSIDE	40
 /* Handlers that the other stack has room for. */
 #define MOST_OUTSIDE	4
 #define STORM_PAGES	1024
