@@ -6,15 +6,9 @@
  */
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "../kselftest_harness.h"
 #include "replace.h"
@@ -56,24 +50,13 @@ FIXTURE_VARIANT_ADD(way_back, rseq_update_fp)
 /* Who is preempted has its restartable sequences looked at before it goes back. */
 FIXTURE_SETUP(way_back)
 {
-	cpu_set_t cpu;
-
-	CPU_ZERO(&cpu);
-	CPU_SET(sched_getcpu(), &cpu);
-	ASSERT_EQ(0, sched_setaffinity(0, sizeof(cpu), &cpu));
-	self->neighbour = fork();
-	ASSERT_LE(0, self->neighbour);
-	if (!self->neighbour) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			asm volatile("");
-	}
+	self->neighbour = start_neighbour();
+	ASSERT_LT(0, self->neighbour);
 }
 
 FIXTURE_TEARDOWN(way_back)
 {
-	kill(self->neighbour, SIGKILL);
-	waitpid(self->neighbour, NULL, 0);
+	stop_neighbour(self->neighbour);
 	perf_stack_close(&self->stack);
 }
 
